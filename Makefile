@@ -1,0 +1,53 @@
+# Two commands do everything on a fresh machine: `make fixtures` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help fixtures test test-gpu check-bytes conformance lint types peers clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
+
+$(BIN)/.core: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("refimpl needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps --editable .
+	@touch $@
+
+$(BIN)/.lint: $(BIN)/.core requirements-lint.txt
+	$(PIP) -r requirements-lint.txt
+	@touch $@
+
+$(BIN)/.peers: $(BIN)/.core requirements-peers.txt
+	$(PIP) -r requirements-peers.txt
+	@touch $@
+
+fixtures: $(BIN)/.core  ## build the fixtures into fixtures/, verify them, print a summary
+	$(BIN)/refimpl build --out fixtures
+	$(BIN)/refimpl verify fixtures
+
+test: $(BIN)/.core  ## run the tests
+	$(BIN)/python -m pytest
+
+test-gpu: $(BIN)/.core  ## run the CuPy part of the tests alone (needs a CUDA GPU and CuPy)
+	$(BIN)/python -m pytest -m gpu tests/test_backends.py
+
+check-bytes: $(BIN)/.core  ## rebuild every fixture and compare its bytes with the recorded digests
+	$(BIN)/refimpl build --check
+
+peers: $(BIN)/.peers  ## install the frameworks to compare with
+
+conformance: $(BIN)/.peers  ## check PyTorch against the fixtures
+	$(BIN)/python -m pytest conformance
+
+lint: $(BIN)/.lint  ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/.lint  ## mypy
+	$(BIN)/mypy
+
+clean:  ## remove the environment and what was built
+	rm -rf $(VENV) fixtures build dist .pytest_cache .mypy_cache .ruff_cache

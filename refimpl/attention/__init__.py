@@ -1,0 +1,1 @@
+"""Where the three doors open: attention and its parts."""

@@ -1,0 +1,143 @@
+"""Multi-head attention: project, let positions in, attend, project back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jaxtyping import Bool, Shaped
+
+from ..errors import require
+from ..namespace import Array, array_namespace
+from ..rotary.rope import RopeResiduals, rope_backward, rope_forward
+from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
+from .linear import LinearResiduals, linear_backward, linear_forward
+
+
+class MultiHeadResiduals(NamedTuple):
+    """The residuals of the parts, in the order of the forward pass."""
+
+    q: LinearResiduals
+    k: LinearResiduals
+    v: LinearResiduals
+    rope_q: RopeResiduals | None
+    rope_k: RopeResiduals | None
+    attention: AttentionResiduals
+    out: LinearResiduals
+    crossed: bool
+
+
+class MultiHeadGradients(NamedTuple):
+    """One gradient an input, in their order; None for what was absent."""
+
+    x: Array
+    w_q: Array
+    w_k: Array
+    w_v: Array
+    w_o: Array
+    b_q: Array | None
+    b_k: Array | None
+    b_v: Array | None
+    b_o: Array | None
+    context: Array | None
+    cos: Array | None
+    sin: Array | None
+    bias: Array | None
+
+
+def multi_head_attention_forward(
+    x: Shaped[Array, "*B T C"],
+    w_q: Shaped[Array, "C HD"],
+    w_k: Shaped[Array, "K GD"],
+    w_v: Shaped[Array, "K GE"],
+    w_o: Shaped[Array, "HE O"],
+    b_q: Shaped[Array, " HD"] | None = None,
+    b_k: Shaped[Array, " GD"] | None = None,
+    b_v: Shaped[Array, " GE"] | None = None,
+    b_o: Shaped[Array, " O"] | None = None,
+    context: Shaped[Array, "*B S K"] | None = None,
+    cos: Shaped[Array, "..."] | None = None,
+    sin: Shaped[Array, "..."] | None = None,
+    bias: Shaped[Array, "..."] | None = None,
+    *,
+    H: int,
+    G: int | None = None,
+    mask: Bool[Array, "..."] | None = None,
+    q_offset: int | None = None,
+    scale: float | None = None,
+    interleaved: bool = True,
+) -> tuple[Shaped[Array, "*B T O"], MultiHeadResiduals]:
+    """Attend with several heads, each in its own projection.
+
+        q = rope(heads(x w_q + b_q)),   k = rope(heads(c w_k + b_k)),   v = heads(c w_v + b_v),      c = context, or x
+        y = concat of heads(attention(q, k, v, bias)) w_o + b_o
+
+    The three doors: encodings that are added came in with x; cos and sin turn q and k; bias joins the logits.
+
+    H: query heads; G: key and value heads, default H. The width of a head follows from the weights.
+    cos, sin: as in `rope_forward`, for self-attention; with a context q and k share no axis of positions, and asking
+    for both is an error. mask, q_offset, scale: as in `attention_forward`.
+    Source: Vaswani et al. 2017, section 3.2.2.
+    Raises ValueError for widths that do not divide into heads, cos without sin, or rotation with a context.
+    """
+    G = H if G is None else G
+    _require_doors(H, G, context, cos, sin)
+    source = x if context is None else context
+    q, project_q = linear_forward(x, w_q, b_q)  # (*B, T, H·D)
+    k, project_k = linear_forward(source, w_k, b_k)  # (*B, S, G·D)
+    v, project_v = linear_forward(source, w_v, b_v)  # (*B, S, G·E)
+    q, k, v = _split_heads("w_q", q, H), _split_heads("w_k", k, G), _split_heads("w_v", v, G)  # (*B, H, T, D) ...
+    rope_q = rope_k = None
+    if cos is not None and sin is not None:
+        q, rope_q = rope_forward(q, cos, sin, interleaved=interleaved)
+        k, rope_k = rope_forward(k, cos, sin, interleaved=interleaved)
+    attended, attention = attention_forward(q, k, v, bias, mask=mask, q_offset=q_offset, scale=scale)
+    y, out = linear_forward(_merge_heads(attended.y), w_o, b_o)  # (*B, T, O)
+    residuals = MultiHeadResiduals(project_q, project_k, project_v, rope_q, rope_k, attention, out, context is not None)
+    return y, residuals
+
+
+def multi_head_attention_backward(dy: Shaped[Array, "*B T O"], residuals: MultiHeadResiduals) -> MultiHeadGradients:
+    """Return the gradient of every input: the parts of the forward pass, undone in reverse.
+
+    In self-attention x is read three times, as queries, keys and values, and collects three shares; cos and sin are
+    used twice and collect two.
+    """
+    r = residuals
+    H = r.attention.q.shape[-3]
+    dheads, dw_o, db_o = linear_backward(dy, r.out)  # y = merged w_o + b_o
+    dattended = Attention(_split_heads("w_o", dheads, H), None)
+    dq, dk, dv, dbias = attention_backward(dattended, r.attention)
+    dcos = dsin = None
+    if r.rope_q is not None and r.rope_k is not None:
+        dq, dcos_q, dsin_q = rope_backward(dq, r.rope_q)  # q = rope(q, cos, sin)
+        dk, dcos_k, dsin_k = rope_backward(dk, r.rope_k)  # k = rope(k, cos, sin)
+        dcos, dsin = dcos_q + dcos_k, dsin_q + dsin_k
+    dx, dw_q, db_q = linear_backward(_merge_heads(dq), r.q)  # q = x w_q + b_q
+    dkeys, dw_k, db_k = linear_backward(_merge_heads(dk), r.k)  # k = c w_k + b_k
+    dvalues, dw_v, db_v = linear_backward(_merge_heads(dv), r.v)  # v = c w_v + b_v
+    dsource = dkeys + dvalues
+    dx, dcontext = (dx, dsource) if r.crossed else (dx + dsource, None)
+    return MultiHeadGradients(dx, dw_q, dw_k, dw_v, dw_o, db_q, db_k, db_v, db_o, dcontext, dcos, dsin, dbias)
+
+
+def _split_heads(argument: str, x: Shaped[Array, "*B T HD"], H: int) -> Shaped[Array, "*B H T D"]:
+    """Cut the last axis into H heads and put them before time."""
+    xp = array_namespace(x)
+    *batch, T, width = x.shape
+    require(width % H == 0, argument, f"width {width}", f"a multiple of {H} heads")
+    return xp.moveaxis(xp.reshape(x, (*batch, T, H, width // H)), -2, -3)
+
+
+def _merge_heads(x: Shaped[Array, "*B H T D"]) -> Shaped[Array, "*B T HD"]:
+    """Undo `_split_heads`."""
+    xp = array_namespace(x)
+    *batch, H, T, D = x.shape
+    return xp.reshape(xp.moveaxis(x, -3, -2), (*batch, T, H * D))
+
+
+def _require_doors(H: int, G: int, context: Array | None, cos: Array | None, sin: Array | None) -> None:
+    """Raise ValueError for options that contradict each other."""
+    require(H >= 1, "H", H, "an integer >= 1")
+    require(G >= 1 and H % G == 0, "G", G, f"a divisor of H = {H}")
+    require((cos is None) == (sin is None), "sin" if sin is None else "cos", "None", "cos and sin together")
+    require(cos is None or context is None, "cos", "a table", "None with a context (q and k share no positions)")

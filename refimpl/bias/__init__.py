@@ -1,0 +1,1 @@
+"""Door 3: encodings that join the logits."""

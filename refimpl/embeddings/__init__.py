@@ -1,0 +1,1 @@
+"""Door 1: encodings that are added to the embeddings."""

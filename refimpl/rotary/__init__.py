@@ -1,0 +1,1 @@
+"""Door 2: encodings that turn queries and keys."""
