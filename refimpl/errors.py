@@ -16,7 +16,7 @@ def require(condition: bool, argument: str, got: object, allowed: str) -> None:
 
 def require_one_of(argument: str, got: object, allowed: Sequence[object]) -> None:
     """Raise ValueError unless `got` is one of the allowed values."""
-    require(got in allowed, argument, repr(got), ", ".join(repr(value) for value in allowed))
+    require(got in allowed, argument, repr(got), ", ".join(repr(value) for value in allowed) or "nothing")
 
 
 def require_integers(argument: str, array: Array) -> None:

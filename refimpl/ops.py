@@ -19,7 +19,7 @@ from .embeddings.learned import learned_position_backward, learned_position_forw
 from .embeddings.sinusoidal import sinusoidal_backward, sinusoidal_forward
 from .embeddings.token import token_embedding_backward, token_embedding_forward
 from .embeddings.transformer import transformer_embedding_backward, transformer_embedding_forward
-from .errors import require_one_of
+from .errors import require, require_one_of
 from .namespace import Array, array_namespace
 from .rotary.embedding import rotary_embedding_backward, rotary_embedding_forward
 from .rotary.rope import rope_backward, rope_cos_sin, rope_forward
@@ -79,39 +79,49 @@ def run(
     if isinstance(op, str):
         require_one_of("op", op, list(OPS))
         op = OPS[op]
-    xp = xp or array_namespace(*inputs.values())
-    accepted = inspect.signature(op.forward).parameters
-    options = dict(params)
-    if "dtype" in accepted:
-        options["dtype"] = _dtype(xp, op, options.get("dtype"), inputs)
-    if "xp" in accepted:
-        options["xp"] = xp
-    arrays = {name: inputs[name] for name in op.arrays if name in inputs}
-    known = [*op.arrays, *(f"cot.{name}" for name in op.outputs)]
-    for name in inputs:
-        require_one_of("inputs", name, known)
-    for name in options:
-        require_one_of("params", name, [name for name in accepted if name not in op.arrays])
-    result = op.forward(**arrays, **options)
-    y, residuals = result if op.backward else (result, ())
+    xp = xp or (array_namespace(*inputs.values()) if inputs else None)
+    options = _options(op, params, inputs, xp)
+    result = op.forward(**{name: inputs[name] for name in op.arrays if name in inputs}, **options)
+    y, residuals = result if op.backward else (result, None)
     found = dict(zip(op.outputs, y if len(op.outputs) > 1 else (y,), strict=True))
     found |= {f"mid.{name}": value for name, value in getattr(residuals, "_asdict", dict)().items()}
-    if op.backward and any(name.startswith("grad.") for name in want):
+    if any(name.startswith("grad.") for name in want):
         found |= _gradients(op, y, residuals, [inputs.get(f"cot.{name}") for name in op.outputs])
     for name in want:
         require_one_of("want", name, [name for name, value in found.items() if value is not None])
     return {name: found[name] for name in want}
 
 
+def _options(op: Op, params: Mapping[str, Any], inputs: Mapping[str, Array], xp: Any) -> dict[str, Any]:
+    """Check all names, and return the keyword options, with dtype and xp where the op asks for them."""
+    accepted = inspect.signature(op.forward).parameters
+    needed = [name for name, parameter in accepted.items() if parameter.default is parameter.empty]
+    for name in inputs:
+        require_one_of("inputs", name, [*op.arrays, *(f"cot.{name}" for name in op.outputs if op.backward)])
+    options = dict(params)
+    if "xp" in accepted:
+        options["xp"] = xp
+    if "dtype" in accepted:
+        options["dtype"] = _dtype(op, params.get("dtype"), inputs, xp)
+    for name in options:
+        require_one_of("params", name, [name for name in accepted if name not in op.arrays])
+    for name in needed:
+        kind, given = ("inputs", inputs) if name in op.arrays else ("params", options)
+        require(name in given, kind, f"no {name!r}", ", ".join(repr(name) for name in needed) + " and options")
+    return options
+
+
 def _gradients(op: Op, y: Any, residuals: Any, cotangents: list[Array | None]) -> dict[str, Array | None]:
     """Call backward in the form of the outputs, and name what it returns."""
-    assert op.backward is not None
-    gradients = op.backward(type(y)(*cotangents) if len(cotangents) > 1 else cotangents[0], residuals)
+    require(op.backward is not None, "want", "a gradient", f"{', '.join(op.outputs)} (this table has no gradient)")
+    allowed = ", ".join(repr(f"cot.{name}") for name in op.outputs)
+    require(any(dy is not None for dy in cotangents), "inputs", "no cotangent", allowed)
+    gradients = op.backward(type(y)(*cotangents) if len(cotangents) > 1 else cotangents[0], residuals)  # type: ignore[misc]
     named = gradients if len(op.gradients) > 1 else (gradients,)
     return {f"grad.{name}": value for name, value in zip(op.gradients, named, strict=True)}
 
 
-def _dtype(xp: Any, op: Op, name: str | None, inputs: Mapping[str, Array]) -> Any:
+def _dtype(op: Op, name: str | None, inputs: Mapping[str, Array], xp: Any) -> Any:
     """Return the dtype of a table: the real array's where there is one, else the one that is named."""
     for array in (inputs[name] for name in op.arrays if name in inputs):
         if xp.isdtype(array.dtype, "real floating"):

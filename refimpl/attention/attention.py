@@ -58,9 +58,9 @@ def attention_forward(
     Raises ValueError for shapes that do not meet, or a mask that is not boolean.
     """
     xp = array_namespace(q, k, v, bias, mask)
+    _require_shapes(q, k, v, bias, mask)
     H, T, D = q.shape[-3:]
     G, S, _ = k.shape[-3:]
-    _require_shapes(q, k, v, bias, mask)
     keys, values = _repeat_heads(k, H // G), _repeat_heads(v, H // G)  # (*B, H, S, D), (*B, H, S, E)
     scores = (q @ xp.matrix_transpose(keys)) * _scale(scale, D, q)  # (*B, H, T, S)
     if bias is not None:

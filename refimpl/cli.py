@@ -1,0 +1,208 @@
+"""The command line: options and exit statuses; the work is done in fixtures and check."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .exact.profiles import PROFILES
+from .ops import OPS
+
+FAILED, USAGE, INTEGRITY, PROTOCOL = 1, 2, 3, 4
+INTERRUPTED = 130
+EXTRAS = {"flint": "fixtures", "jsonschema": "fixtures", "ml_dtypes": "fixtures"}  # module -> optional group
+HELP = """Proven numbers for how a transformer knows where a token is.
+
+\b
+Build the fixtures, see that they are whole, and hold an implementation against them:
+  refimpl build
+  refimpl verify fixtures
+  refimpl check --entry mypackage.adapter:run
+
+\b
+A first look at one op takes seconds:
+  refimpl list cases --op rope
+  refimpl check --entry mypackage.adapter:run --op rope --profile f32
+
+\b
+Exit status:
+  0  all is well: every case passes
+  1  a case failed
+  2  usage: an unknown command, option, op or profile
+  3  fixture integrity: missing, changed, zero cases, unlike the recorded digests
+  4  the implementation broke the protocol
+"""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+out_console = Console(highlight=False)
+err_console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+
+
+class Table(StrEnum):
+    """What can be listed."""
+
+    ops = "ops"
+    cases = "cases"
+    conventions = "conventions"
+    mistakes = "mistakes"
+
+
+def known(option: str, names: Sequence[str], allowed: Sequence[str]) -> list[str]:
+    """Return the names; one that does not exist is a usage error that says what does, closest first."""
+    for name in names:
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=3, cutoff=0.5)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise typer.BadParameter(f"there is no {name!r}.{hint} Allowed: {', '.join(allowed)}.", param_hint=option)
+    return list(names)
+
+
+def _ops(names: list[str] | None) -> list[str]:
+    return known("--op", names or [], list(OPS))
+
+
+def _profiles(names: list[str] | None) -> list[str]:
+    return known("--profile", names or [], list(PROFILES))
+
+
+OpOption = Annotated[list[str] | None, typer.Option("--op", metavar="OP", callback=_ops, help="Only this op; may be repeated.")]
+ProfileOption = Annotated[
+    list[str] | None,
+    typer.Option("--profile", metavar="P", callback=_profiles, help=f"Only {', '.join(PROFILES)}; may be repeated."),
+]
+
+
+@contextmanager
+def _statuses() -> Iterator[None]:
+    """Turn what can go wrong into one message and an exit status."""
+    from .fixtures.place import Refused
+    from .fixtures.read import FixtureError
+
+    try:
+        yield
+        return
+    except FixtureError as error:
+        message, status = str(error), INTEGRITY
+    except Refused as error:
+        message, status = str(error), USAGE
+    except OSError as error:
+        message, status = str(error), FAILED
+    except KeyboardInterrupt:
+        message, status = "interrupted; nothing was changed", INTERRUPTED
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        message, status = f"needs {error.name}: pip install 'refimpl[{EXTRAS[error.name]}]'", USAGE
+    err_console.print(f"refimpl: {message}")
+    raise typer.Exit(status)
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to; an earlier pack stays until the new one is complete.")] = Path(
+        "fixtures"
+    ),
+    op: OpOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes; default one a core.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; compare every byte with the recorded digests.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="For maintainers: write the recorded digests, nothing else.")] = False,
+) -> None:
+    """Build the fixtures, or compare with the record.
+
+    Every value is proven, every error bounded.
+
+    \b
+    refimpl build                         the whole pack, into ./fixtures
+    refimpl build --op rope --out /tmp/r  the cases of one op
+    refimpl build --check                 has any golden value changed? (exit status 3)
+    """
+    if record and (check or op):
+        raise typer.BadParameter("it records the whole pack: not with --check or --op", param_hint="--record")
+    with _statuses():
+        from .fixtures.command import run_build, run_check, run_record
+
+        if record:
+            raise typer.Exit(run_record(jobs, out_console, err_console))
+        if check:
+            raise typer.Exit(run_check(op or [], jobs, out_console, err_console))
+        raise typer.Exit(run_build(out, op or [], jobs, out_console, err_console))
+
+
+@app.command()
+def verify(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A pack.")]) -> None:
+    """Verify that a pack is whole.
+
+    Every digest, schema, count and tensor is compared.
+
+    Names each file that is missing, changed or not listed; a pack of zero cases is an error (exit status 3).
+    """
+    with _statuses():
+        from .fixtures.command import run_verify
+
+        raise typer.Exit(run_verify(folder, out_console))
+
+
+@app.command()
+def check(
+    entry: Annotated[str, typer.Option(metavar="MODULE:FUNCTION", help="run(op, params, inputs, want) -> dict of arrays.")],
+    fixtures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A pack; default one built once into the user's cache.")
+    ] = None,
+    op: OpOption = None,
+    profile: ProfileOption = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A result within tolerance but worse than honest fails too.")] = False,
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report there as well.")] = None,
+    selftest: Annotated[bool, typer.Option("--selftest", help="Check the checker: wrong results must fail.")] = False,
+) -> None:
+    """Check an implementation, and name its bugs.
+
+    Every case is compared within its proven tolerance.
+
+    \b
+    refimpl check --entry mypackage.adapter:run
+    refimpl check --entry adapter:run --op attention --profile f32 --profile bf16 --strict
+    """
+    with _statuses():
+        from .check.command import run_check
+
+        raise typer.Exit(
+            run_check(
+                entry,
+                fixtures=fixtures,
+                ops=op or [],
+                profiles=profile or [],
+                strict=strict,
+                json_path=json,
+                selftest=selftest,
+                console=out_console,
+            )
+        )
+
+
+@app.command("list")
+def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")], op: OpOption = None) -> None:
+    """List ops, cases, conventions or mistakes.
+
+    One a line: its name, what it is, and why.
+
+    \b
+    refimpl list cases --op attention
+    refimpl list mistakes | grep GRADIENT
+    """
+    with _statuses():
+        from .fixtures.listing import rows
+
+        for row in rows(table.value, op or []):
+            typer.echo("  ".join(row))
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
