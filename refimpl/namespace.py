@@ -72,16 +72,16 @@ def scatter_add(ids: Array, updates: Array, length: int) -> Array:
     xp = array_namespace(updates)
     rest = updates.shape[ids.ndim :]
     ids, updates = xp.reshape(ids, (-1,)), xp.reshape(updates, (-1, *rest))
-    if hasattr(xp, "scatter_add"):
-        return xp.scatter_add(ids, updates, length)
     sums = xp.zeros((length, *rest), dtype=updates.dtype, device=device(updates))
-    if array_api_compat.is_torch_namespace(xp):
+    if array_api_compat.is_torch_namespace(xp):  # its own scatter_add is another function
         return sums.index_put((ids,), updates, accumulate=True)
     if array_api_compat.is_jax_namespace(xp):
         return sums.at[ids].add(updates)
     if array_api_compat.is_numpy_namespace(xp) or array_api_compat.is_cupy_namespace(xp):
         xp.add.at(sums, ids, updates)
         return sums
+    if hasattr(xp, "scatter_add"):
+        return xp.scatter_add(ids, updates, length)
     for i in range(ids.shape[0]):  # the standard alone has nothing better; a fresh array, so in place is safe
         sums[int(ids[i]), ...] += updates[i, ...]
     return sums

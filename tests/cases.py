@@ -14,10 +14,11 @@ IDS = list(CASES)
 
 @cache
 def arguments(id: str) -> tuple[str, dict[str, Any], dict[str, np.ndarray], list[str]]:
-    """Return op, params, inputs (with cotangents) and wanted names of a case."""
+    """Return op, params, inputs (with cotangents; reals as float64) and wanted names of a case."""
     case = CASES[id]
     inputs, want = given(case)
-    return case.op, case.params, inputs, want
+    reals = {name: array.astype(np.float64) for name, array in inputs.items() if array.dtype.kind == "f"}
+    return case.op, case.params, inputs | reals, want
 
 
 @cache
