@@ -1,0 +1,132 @@
+"""Mistakes in the softmax of attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..attention.attention import (
+    Attention,
+    AttentionResiduals,
+    _repeat_heads,
+    _scale,
+    _sum_heads,
+    attention_forward,
+)
+from ..namespace import Array, array_namespace, constant, device, unbroadcast
+from . import softmax_rules as rules
+from .mistake import Function, Mistake, Pair, rewired, round_bits, taking_arguments_of
+
+
+def attention_with(softmax: Function = rules.right, gradient: Function = rules.gradient) -> Pair:
+    """Return the op with another softmax, another gradient of it, or both."""
+
+    @taking_arguments_of(attention_forward)
+    def forward(*arrays: Array, **options: Any) -> Any:
+        kept: list[Any] = []
+
+        def softmax_and_lse(x: Array, mask: Array | None) -> tuple[Array, Array]:
+            weights, lse, saved = softmax(x, mask)
+            kept.append(saved)
+            return weights, lse
+
+        y, residuals = rewired(attention_forward, softmax_and_lse=softmax_and_lse)(*arrays, **options)
+        return y, (residuals, *kept)
+
+    def backward(dy: Attention, residuals: tuple[AttentionResiduals, Any]) -> Any:
+        xp = array_namespace(*dy)
+        (q, k, v, weights, scale, bias_shape), saved = residuals
+        group, scaling = q.shape[-3] // k.shape[-3], _scale(scale, q.shape[-1], q)
+        keys, values = _repeat_heads(k, group), _repeat_heads(v, group)
+        shape = (*weights.shape[:-1], v.shape[-1])
+        dy_y = xp.zeros(shape, dtype=q.dtype, device=device(q)) if dy.y is None else dy.y
+        dscores = gradient(dy_y @ xp.matrix_transpose(values), dy.lse, saved)
+        dkeys = (xp.matrix_transpose(dscores) @ q) * scaling
+        dvalues = xp.matrix_transpose(weights) @ dy_y
+        dbias = None if bias_shape is None else unbroadcast(dscores, bias_shape)
+        return (dscores @ keys) * scaling, _sum_heads(dkeys, group), _sum_heads(dvalues, group), dbias
+
+    return {"forward": forward, "backward": backward}
+
+
+def _weights_bf16(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+    weights, lse, saved = rules.right(x, mask)
+    return round_bits(weights, 8), lse, saved
+
+
+def _last_key_dropped(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+    keep = array_namespace(x).arange(x.shape[-1]) < max(x.shape[-1] - 1, 1)
+    return rules.right(x, keep if mask is None else mask & keep)
+
+
+def _lse_without_max(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+    xp = array_namespace(x)
+    weights, lse, saved = rules.right(x, mask)
+    largest = xp.max(weights, axis=-1)  # exp(max - lse)
+    return weights, xp.where(largest > 0, -xp.log(xp.where(largest > 0, largest, 1.0)), lse), saved
+
+
+def _log2(x: Array) -> Array:
+    return x / array_namespace(x).log(constant(2, like=x))
+
+
+def _lse_base_two(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+    weights, lse, saved = rules.right(x, mask)
+    return weights, _log2(lse), saved
+
+
+def _lse_base_two_gradient(dweights: Array, dlse: Array | None, weights: Array) -> Array:
+    return rules.gradient(dweights, None if dlse is None else _log2(dlse), weights)
+
+
+# fmt: off
+ATTENTION_SOFTMAX: dict[str, Mistake] = {
+    "attention.mask_after_softmax": Mistake(
+        "attention", "MASK", "softmax(scores) where mask keeps → softmax of what mask keeps",
+        "rows sum to less than 1",
+        **attention_with(rules.mask_after, rules.mask_after_gradient)),
+    "attention.mask_multiplied": Mistake(
+        "attention", "MASK", "softmax(scores · mask) → softmax of what mask keeps",
+        "masked keys count as score 0",
+        **attention_with(rules.filled_with(0.0), rules.filled_gradient)),
+    "attention.minus_1e4": Mistake(
+        "attention", "MASK", "score − 10000 where masked → left out",
+        "scores below −10000 lose to masked ones; an empty row attends", ("transformers#17306",),
+        **attention_with(rules.minus_1e4)),
+    "attention.finite_sentinel": Mistake(
+        "attention", "MASK", "−50000 where masked → left out",
+        "scores below −50000 lose to masked ones; an empty row attends", ("flashinfer#4267", "flashinfer#4450"),
+        **attention_with(rules.filled_with(-50000.0), rules.filled_gradient)),
+    "attention.full_row_nan": Mistake(
+        "attention", "EDGE", "0 / 0 for a query without keys → y = 0",
+        "one padded sequence makes every gradient NaN", ("pytorch#103963", "onnx#8068"),
+        convention="attention.empty_row_zero",
+        **attention_with(rules.full_row_nan)),
+    "attention.full_row_uniform": Mistake(
+        "attention", "EDGE", "the mean of v for a query without keys → y = 0",
+        "padding leaks into the gradient of v", convention="attention.empty_row_zero",
+        **attention_with(rules.full_row_uniform)),
+    "attention.no_max_subtraction": Mistake(
+        "attention", "PRECISION", "exp(score) → exp(score − max)",
+        "NaN as soon as a score passes 88", ("xFasterTransformer#326",),
+        **attention_with(rules.without_max)),
+    "attention.softmax_axis_query": Mistake(
+        "attention", "LAYOUT", "softmax over queries → over keys",
+        "columns sum to 1 instead of rows", ("detr#247",),
+        **attention_with(rules.over_queries, rules.over_queries_gradient)),
+    "attention.weights_bf16": Mistake(
+        "attention", "PRECISION", "weights rounded to bfloat16 before the product with v → in float32",
+        "y keeps 8 bits, lse all",
+        **attention_with(_weights_bf16)),
+    "attention.last_key_dropped": Mistake(
+        "attention", "EDGE", "the last key is left out: its block is not full → every key",
+        "long flat rows hide it",
+        **attention_with(_last_key_dropped)),
+    "attention.lse_without_max": Mistake(
+        "attention", "SCALE", "lse = log sum exp(score − max) → max + log sum exp(score − max)",
+        "y is right, blocks merge wrongly",
+        **attention_with(_lse_without_max)),
+    "attention.lse_base_two": Mistake(
+        "attention", "SCALE", "lse to base 2 → natural",
+        "y is right, blocks merge wrongly",
+        **attention_with(_lse_base_two, _lse_base_two_gradient)),
+}
