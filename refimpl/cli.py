@@ -18,6 +18,7 @@ from .ops import OPS
 FAILED, USAGE, INTEGRITY, PROTOCOL = 1, 2, 3, 4
 INTERRUPTED = 130
 EXTRAS = {"flint": "fixtures", "jsonschema": "fixtures", "ml_dtypes": "fixtures"}  # module -> optional group
+PROFILE_HELP = f"Only {', '.join(PROFILES)}; repeatable."
 HELP = """Proven numbers for how a transformer knows where a token is.
 
 \b
@@ -40,7 +41,9 @@ Exit status:
   4  the implementation broke the protocol
 """
 
-app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+)
 out_console = Console(highlight=False)
 err_console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
@@ -72,18 +75,19 @@ def _profiles(names: list[str] | None) -> list[str]:
     return known("--profile", names or [], list(PROFILES))
 
 
-OpOption = Annotated[list[str] | None, typer.Option("--op", metavar="OP", callback=_ops, help="Only this op; may be repeated.")]
-ProfileOption = Annotated[
-    list[str] | None,
-    typer.Option("--profile", metavar="P", callback=_profiles, help=f"Only {', '.join(PROFILES)}; may be repeated."),
-]
+def _jobs(number: int | None) -> int | None:
+    if number is not None and number < 1:
+        raise typer.BadParameter(f"got {number}; allowed: 1 or more", param_hint="--jobs")
+    return number
+
+
+Op = Annotated[list[str] | None, typer.Option("--op", metavar="OP", callback=_ops, help="Only this op; repeatable.")]
 
 
 @contextmanager
 def _statuses() -> Iterator[None]:
     """Turn what can go wrong into one message and an exit status."""
-    from .fixtures.place import Refused
-    from .fixtures.read import FixtureError
+    from .fixtures.errors import BuildError, FixtureError, Refused
 
     try:
         yield
@@ -92,6 +96,10 @@ def _statuses() -> Iterator[None]:
         message, status = str(error), INTEGRITY
     except Refused as error:
         message, status = str(error), USAGE
+    except BuildError as error:
+        message, status = str(error), FAILED
+    except BrokenPipeError:
+        raise
     except OSError as error:
         message, status = str(error), FAILED
     except KeyboardInterrupt:
@@ -106,13 +114,13 @@ def _statuses() -> Iterator[None]:
 
 @app.command()
 def build(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to; an earlier pack stays until the new one is complete.")] = Path(
-        "fixtures"
-    ),
-    op: OpOption = None,
-    jobs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes; default one a core.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; compare every byte with the recorded digests.")] = False,
-    record: Annotated[bool, typer.Option("--record", help="For maintainers: write the recorded digests, nothing else.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier pack.")] = Path("fixtures"),
+    op: Op = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", callback=_jobs, help="Processes; default one a core.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only compare with the recorded digests.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Only record the digests (maintainers).")] = False,
 ) -> None:
     """Build the fixtures, or compare with the record.
 
@@ -144,21 +152,25 @@ def verify(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A pack.")
     Names each file that is missing, changed or not listed; a pack of zero cases is an error (exit status 3).
     """
     with _statuses():
-        from .fixtures.command import run_verify
+        from .fixtures.verify import verify as verified
 
-        raise typer.Exit(run_verify(folder, out_console))
+        counts = verified(folder)
+        typer.echo(f"{counts['cases']} cases, {counts['files']} files: every digest, schema and tensor as described")
+        typer.echo(", ".join(f"{op} {count}" for op, count in counts["ops"].items()))
 
 
 @app.command()
 def check(
-    entry: Annotated[str, typer.Option(metavar="MODULE:FUNCTION", help="run(op, params, inputs, want) -> dict of arrays.")],
-    fixtures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A pack; default one built once into the user's cache.")
+    entry: Annotated[
+        str | None, typer.Option(metavar="MODULE:FUNCTION", help="run(op, params, inputs, want) -> arrays.")
     ] = None,
-    op: OpOption = None,
-    profile: ProfileOption = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A result within tolerance but worse than honest fails too.")] = False,
-    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report there as well.")] = None,
+    fixtures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A pack; default one built for you, once.")
+    ] = None,
+    op: Op = None,
+    profile: Annotated[list[str] | None, typer.Option(metavar="P", callback=_profiles, help=PROFILE_HELP)] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Suspicious results fail as well.")] = False,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there too.")] = None,
     selftest: Annotated[bool, typer.Option("--selftest", help="Check the checker: wrong results must fail.")] = False,
 ) -> None:
     """Check an implementation, and name its bugs.
@@ -187,7 +199,7 @@ def check(
 
 
 @app.command("list")
-def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")], op: OpOption = None) -> None:
+def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")], op: Op = None) -> None:
     """List ops, cases, conventions or mistakes.
 
     One a line: its name, what it is, and why.
