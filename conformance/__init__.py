@@ -1,0 +1,1 @@
+"""Real frameworks against the fixtures: one adapter file each."""

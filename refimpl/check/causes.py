@@ -1,0 +1,61 @@
+"""Why cases failed: failures of one op that have one cause are told together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..fixtures.conventions import CONVENTIONS
+from ..mistakes import MISTAKES
+from .compare import SUSPICIOUS
+from .diagnose import CONVENTION
+from .verdict import Verdict
+
+
+class Cause(NamedTuple):
+    """What a group of failures is called, and what is known of it: (label, text) lines."""
+
+    name: str
+    remark: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    known: bool = False  # a mistake or a convention of the registry
+
+
+def failures(verdicts: Sequence[Verdict], strict: bool) -> list[Verdict]:
+    """Return what failed; with `strict` a suspicious case did."""
+    return [v for v in verdicts if v.status == "failed" or (strict and v.status == "suspicious")]
+
+
+def cause(v: Verdict) -> Cause:
+    """Return why a case failed."""
+    if v.answer.status in ("error", "rejected"):
+        return Cause("exception", v.answer.detail)
+    if v.answer.problems:
+        return Cause("protocol broken", "; ".join(v.answer.problems))
+    if v.diagnosis and v.diagnosis.mistakes:
+        return _known(v.diagnosis.mistakes[0], v.diagnosis.verdict)
+    if v.diagnosis:
+        return Cause("unknown difference")
+    if v.status == "suspicious":
+        return Cause("suspicious", f"within tolerance, but over {SUSPICIOUS} × as far off as an honest run")
+    return Cause("wrong dtype")
+
+
+def by_cause(failed: Sequence[Verdict]) -> dict[Cause, list[Verdict]]:
+    """Group failures by cause: known ones first, then the most frequent."""
+    groups: dict[Cause, list[Verdict]] = {}
+    for v in failed:
+        groups.setdefault(cause(v), []).append(v)
+    return dict(sorted(groups.items(), key=lambda item: (not item[0].known, -len(item[1]))))
+
+
+def _known(id: str, verdict: str) -> Cause:
+    mistake = MISTAKES[id]
+    wrong, _, right = mistake.description.partition(" → ")
+    facts = [("yours", wrong), ("right", right), ("effect", mistake.effect)]
+    convention = CONVENTIONS.get(mistake.convention or "")
+    if verdict == CONVENTION and convention:
+        facts.append(("here", f"{mistake.convention}: {convention.definition}"))
+        facts.append(("convert", convention.converter))
+    facts.append(("seen", ", ".join(mistake.seen)))
+    return Cause(id, verdict if verdict == CONVENTION else "", tuple(fact for fact in facts if fact[1]), True)

@@ -1,0 +1,83 @@
+"""Cases as pytest parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import require_one_of
+from ..exact.profiles import PROFILES
+from ..fixtures.read import LoadedCase
+from ..ops import OPS
+from .command import open_pack
+from .entry import answer_of
+from .report import plain
+from .request import request, wanted
+from .run import pairs
+from .verdict import assess
+
+
+class CheckCase:
+    """One case in one profile: what to compute, and what it has to be."""
+
+    def __init__(self, case: LoadedCase, profile: str) -> None:
+        self.id, self.op, self.profile = case.id, case.op, profile
+        self._case = case
+
+    def __str__(self) -> str:
+        return f"{self.id}-{self.profile}"
+
+    __repr__ = __str__
+
+    @property
+    def comment(self) -> str:
+        """Why the case exists."""
+        return self._case.description["comment"]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Options of the op, by name."""
+        return request(self._case, self.profile).params
+
+    @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """Arrays in the profile's dtype, "q" and "cot.y" alike; a new copy at every access."""
+        return request(self._case, self.profile).inputs
+
+    @property
+    def want(self) -> list[str]:
+        """Names that `assert_matches` needs: outputs, then gradients as "grad.q"."""
+        return wanted(self._case)
+
+    @property
+    def expected(self) -> dict[str, np.ndarray]:
+        """The proven values, float64."""
+        return self._case.expected
+
+    def assert_matches(self, outputs: Mapping[str, Any]) -> None:
+        """Raise AssertionError, with the checker's report, unless every wanted output is within its tolerance."""
+        __tracebackhide__ = True
+        verdict = assess(self._case, self.profile, answer_of(outputs, self.want))
+        if verdict.status == "failed":
+            raise AssertionError(f"{self}\n{plain(verdict)}")
+
+
+def cases(op: str | None = None, profile: str = "f32", fixtures: Path | str | None = None) -> list[CheckCase]:
+    """Return the cases of an op, or of all, in a profile.
+
+        @pytest.mark.parametrize("case", refimpl.check.cases(op="rope"), ids=str)
+
+    fixtures: a pack; None builds what is needed once into the user's cache directory.
+    Raises ValueError for an unknown op or profile; FixtureError for a pack that is damaged or has no such case.
+    """
+    if op is not None:
+        require_one_of("op", op, list(OPS))
+    require_one_of("profile", profile, list(PROFILES))
+    pack = open_pack(fixtures, [] if op is None else [op])
+    found = [CheckCase(case, profile) for case, profile in pairs(pack.cases, [profile])]
+    if not found:
+        raise ValueError(f"profile: got {profile!r}, which no case of {op or 'the pack'} offers")
+    return found
