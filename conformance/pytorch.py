@@ -18,6 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
+from conformance.pytorch_embeddings import EMBEDDING_OPS, sinusoidal, token_embedding
+from conformance.pytorch_rotary import ROTARY, rope, wide
+from conformance import pytorch_attention
 from refimpl.check import Unsupported
 
 
@@ -58,34 +61,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return tensor.detach().numpy()
 
 
-def wide(dtype: torch.dtype) -> torch.dtype:
-    """The dtype of positions, angles and distances: 16 bits would confuse position 256 with 257."""
-    return torch.float64 if dtype == torch.float64 else torch.float32
-
-
 # door 1: added to the embeddings
-
-
-def token_embedding(
-    ids: Tensor, weight: Tensor, *, scale_by_sqrt_width: bool = False, padding_idx: int | None = None
-) -> Tensor:
-    y = F.embedding(ids, weight, padding_idx)  # its gradient adds up in 16 bits where the weight has 16, on the CPU
-    return y * math.sqrt(weight.shape[1]) if scale_by_sqrt_width else y
-
-
-def learned_position(positions: Tensor, weight: Tensor) -> Tensor:
-    return F.embedding(positions, weight)
-
-
-def sinusoidal(positions: Tensor, *, C: int, base: float = 10000.0, dtype: str = "float64") -> Tensor:
-    """The PositionalEncoding module of the PyTorch tutorials, for any positions instead of the rows of a buffer."""
-    to = wide(getattr(torch, dtype))
-    position = positions.to(to).unsqueeze(-1)
-    div_term = torch.exp(torch.arange(0, C, 2, dtype=to) * (-math.log(base) / C))
-    pe = torch.zeros(*positions.shape, C, dtype=to)
-    pe[..., 0::2] = torch.sin(position * div_term)
-    pe[..., 1::2] = torch.cos(position * div_term[: C // 2])  # the tutorial knows even widths only
-    return pe.to(getattr(torch, dtype))
 
 
 def dropout(x: Tensor, keep: Tensor, *, p: float) -> Tensor:
@@ -117,45 +93,6 @@ def transformer_embedding(
         dtype = str(weight.dtype).removeprefix("torch.")
         x = x + sinusoidal(positions, C=C, base=base, dtype=dtype).view(along_time)
     return x if keep is None else dropout(x, keep, p=p)
-
-
-# door 2: turns q and k
-
-
-def angles(positions: Tensor, D: int, base: float, dtype: torch.dtype) -> Tensor:
-    inv_freq = 1.0 / (base ** (torch.arange(0, D, 2, dtype=dtype) / D))
-    return positions.to(dtype).unsqueeze(-1) * inv_freq  # one rounded angle: in float32 off by 1e-3 at position 2^20
-
-
-def rope_cos_sin(positions: Tensor, *, D: int, base: float = 10000.0, dtype: str = "float64") -> dict[str, Tensor]:
-    to: torch.dtype = getattr(torch, dtype)
-    angle = angles(positions, D, base, wide(to))
-    return {"cos": angle.cos().to(to), "sin": angle.sin().to(to)}
-
-
-def rope(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = True) -> Tensor:
-    if interleaved:
-        return rotate_complex(x, torch.complex(cos.to(wide(x.dtype)), sin.to(wide(x.dtype))))
-    return x * torch.cat((cos, cos), dim=-1) + rotate_half(x) * torch.cat((sin, sin), dim=-1)
-
-
-def rotary_embedding(x: Tensor, positions: Tensor, *, base: float = 10000.0, interleaved: bool = True) -> Tensor:
-    angle = angles(positions, x.shape[-1], base, wide(x.dtype))
-    if interleaved:
-        return rotate_complex(x, torch.polar(torch.ones_like(angle), angle))
-    return rope(x, angle.cos().to(x.dtype), angle.sin().to(x.dtype), interleaved=False)
-
-
-def rotate_complex(x: Tensor, turn: Tensor) -> Tensor:
-    """The form of Meta's Llama: a pair of channels is a complex number; in 16 bits it is turned in float32."""
-    pairs = torch.view_as_complex(x.to(wide(x.dtype)).reshape(*x.shape[:-1], -1, 2))
-    return torch.view_as_real(pairs * turn).flatten(-2).to(x.dtype)
-
-
-def rotate_half(x: Tensor) -> Tensor:
-    """The form of GPT-NeoX and transformers, with cos and sin repeated for the second half."""
-    x1, x2 = x.chunk(2, dim=-1)
-    return torch.cat((-x2, x1), dim=-1)
 
 
 # door 3: joins the logits
@@ -192,23 +129,29 @@ def attention(
     k: Tensor,
     v: Tensor,
     bias: Tensor | None = None,
+    sink: Tensor | None = None,
     mask: Tensor | None = None,
+    keep: Tensor | None = None,
     *,
+    p: float = 0.0,
     q_offset: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
 ) -> dict[str, Tensor]:
     T, S = q.shape[-2], k.shape[-2]
     options: dict[str, Any] = {"scale": scale, "enable_gqa": q.shape[-3] != k.shape[-3]}
-    keep = both(mask, q_offset, T, S)
+    visible = both(mask, q_offset, T, S)
+    if sink is not None or keep is not None or softcap is not None:  # scaled_dot_product_attention has none of them
+        return pytorch_attention.attend(q, k, v, bias, sink, visible, keep, p, scale, softcap)
     if mask is None and bias is None and q_offset == 0:
         options["is_causal"] = True  # top-left: query 0 sees key 0 alone
     elif mask is None and bias is None and q_offset == S - T and T <= S:
         options["attn_mask"] = causal_lower_right(T, S)  # with T > S it warns that rows are empty
     elif bias is not None:
-        options["attn_mask"] = bias if keep is None else bias.masked_fill(~keep, -math.inf)
+        options["attn_mask"] = bias if visible is None else bias.masked_fill(~visible, -math.inf)
     else:
-        options["attn_mask"] = keep
-    return {"y": F.scaled_dot_product_attention(q, k, v, **options), "lse": logsumexp(q, k, bias, keep, scale)}
+        options["attn_mask"] = visible
+    return {"y": F.scaled_dot_product_attention(q, k, v, **options), "lse": logsumexp(q, k, bias, visible, scale)}
 
 
 def both(mask: Tensor | None, q_offset: int | None, T: int, S: int) -> Tensor | None:
@@ -241,26 +184,32 @@ def multi_head_attention(
     cos: Tensor | None = None,
     sin: Tensor | None = None,
     bias: Tensor | None = None,
+    sink: Tensor | None = None,
     mask: Tensor | None = None,
+    keep: Tensor | None = None,
     *,
     H: int,
     G: int | None = None,
+    p: float = 0.0,
     q_offset: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
     interleaved: bool = True,
 ) -> Tensor:
     """torch.nn.MultiheadAttention where it can; else, as models do, F.linear around attention."""
     weights, biases = (w_q, w_k, w_v, w_o), (b_q, b_k, b_v, b_o)
-    if cos is None and scale is None and fits_module(x, weights, biases, H):
-        keep = both(mask, q_offset, x.shape[1], (x if context is None else context).shape[1])
-        return multi_head_module(x, context, weights, biases, H, keep, bias)
+    plain = all(option is None for option in (cos, scale, sink, keep, softcap))
+    if plain and fits_module(x, weights, biases, H):
+        visible = both(mask, q_offset, x.shape[1], (x if context is None else context).shape[1])
+        return multi_head_module(x, context, weights, biases, H, visible, bias)
     source = x if context is None else context
     q = F.linear(x, w_q.T, b_q).unflatten(-1, (H, -1)).transpose(-3, -2)
     k = F.linear(source, w_k.T, b_k).unflatten(-1, (G or H, -1)).transpose(-3, -2)
     v = F.linear(source, w_v.T, b_v).unflatten(-1, (G or H, -1)).transpose(-3, -2)
     if cos is not None and sin is not None:
         q, k = rope(q, cos, sin, interleaved=interleaved), rope(k, cos, sin, interleaved=interleaved)
-    y = attention(q, k, v, bias, mask, q_offset=q_offset, scale=scale)["y"]
+    options: dict[str, Any] = {"p": p, "q_offset": q_offset, "scale": scale, "softcap": softcap}
+    y = attention(q, k, v, bias, sink, mask, keep, **options)["y"]
     return F.linear(y.transpose(-3, -2).flatten(-2), w_o.T, b_o)
 
 
@@ -300,19 +249,45 @@ def multi_head_module(
     return torch.func.functional_call(module, parameters, (x, source, source), options)[0]
 
 
+def mla_attention(
+    q: Tensor,
+    latent: Tensor,
+    k_rope: Tensor,
+    norm_weight: Tensor,
+    w_uk: Tensor,
+    w_uv: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    mask: Tensor | None = None,
+    *,
+    q_offset: int,
+    eps: float = 1e-6,
+    scale: float | None = None,
+    interleaved: bool = True,
+) -> dict[str, Tensor]:
+    """DeepSeek's attention, unpacked: one latent a token, and one turned key for all heads."""
+    H, T, width = q.shape[-3:]
+    N = width - k_rope.shape[-1]
+    c = F.rms_norm(latent, latent.shape[-1:], norm_weight, eps=eps)
+    k_nope = F.linear(c, w_uk.T).unflatten(-1, (H, -1)).transpose(-3, -2)
+    v = F.linear(c, w_uv.T).unflatten(-1, (H, -1)).transpose(-3, -2)
+    k_turned = rope(k_rope.unsqueeze(-3), cos, sin, interleaved=interleaved)
+    k = torch.cat((k_nope, k_turned.expand(*k_nope.shape[:-1], -1)), dim=-1)
+    rows = slice(q_offset, q_offset + T)
+    q_turned = rope(q[..., N:].contiguous(), cos[rows], sin[rows], interleaved=interleaved)
+    return attention(torch.cat((q[..., :N], q_turned), dim=-1), k, v, mask=mask, q_offset=q_offset, scale=scale)
+
+
 OPS: dict[str, Callable[..., Tensor | dict[str, Tensor]]] = {
-    "token_embedding": token_embedding,
-    "learned_position": learned_position,
-    "sinusoidal": sinusoidal,
+    **EMBEDDING_OPS,
     "dropout": dropout,
     "transformer_embedding": transformer_embedding,
-    "rope_cos_sin": rope_cos_sin,
-    "rope": rope,
-    "rotary_embedding": rotary_embedding,
+    **ROTARY,
     "alibi_slopes": alibi_slopes,
     "alibi": alibi,
     "linear": linear,
     "softmax": softmax,
     "attention": attention,
     "multi_head_attention": multi_head_attention,
-}
+    "mla_attention": mla_attention,
+} | pytorch_attention.OPS

@@ -31,6 +31,9 @@ from refimpl.fixtures.verify import verify
 ALL = ("f64", "f32", "bf16", "f16")
 NAN = "F.softmax of a row of -inf is NaN, as 0/0; scaled_dot_product_attention gives 0 there, as the fixtures"
 SUM = "the gradient of F.embedding adds up in 16 bits on the CPU, not in float32: 300 ones give 256"
+SUM_TOO = "the same 16-bit sum of F.embedding, under another name or divided by counts"
+SUM_OF_BIAS = "the gradient of the bias of F.layer_norm adds up in 16 bits on the CPU, not in float32"
+EXPANDED = "F.layer_norm computes x / deviation - mean / deviation, which loses digits where x is close to the mean"
 # case, profiles, the one output that is out, reason. Each of these must fail.
 KNOWN: list[tuple[str, tuple[str, ...], str, str]] = [
     ("softmax/masked_row", ALL, "y", NAN),
@@ -40,6 +43,15 @@ KNOWN: list[tuple[str, tuple[str, ...], str, str]] = [
     ("token_embedding/three_axes", ("bf16",), "grad.weight", SUM),
     ("token_embedding/two_hundred_repeats", ("bf16", "f16"), "grad.weight", SUM),
     ("transformer_embedding/sequence_first", ("bf16",), "grad.weight", SUM),
+    ("token_embedding/grad_by_freq", ("bf16",), "grad.weight", SUM_TOO),
+    ("segment_embedding/one_row", ("bf16",), "grad.weight", SUM_TOO),
+    ("segment_embedding/two_sentences", ("bf16",), "grad.weight", SUM_TOO),
+    ("segment_embedding/unused_row", ("bf16",), "grad.weight", SUM_TOO),
+    ("layer_norm/gain_and_bias", ("bf16",), "grad.bias", SUM_OF_BIAS),
+    ("layer_norm/one_vector", ("f64",), "grad.weight", EXPANDED),
+    ("bert_embedding/two_sentences", ("bf16",), "grad.norm_bias", SUM_OF_BIAS),
+    ("bert_embedding/padding", ("bf16",), "grad.norm_bias", SUM_OF_BIAS),
+    ("bert_embedding/roberta", ("bf16",), "grad.norm_bias", SUM_OF_BIAS),
 ]
 
 FUSED = [
@@ -194,6 +206,16 @@ def test_logsumexp_of_an_empty_row_poisons_unmasked_scores_alone() -> None:
         (gradient,) = torch.autograd.grad(lse, scores)
         assert lse == -torch.inf
         assert bool(gradient.isnan().all()) == poisoned
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.bfloat16, 5e-3), (torch.float16, 6e-4)])
+def test_bicubic_weights_in_16_bits(dtype: torch.dtype, most: float) -> None:
+    """Interpolated in 16 bits, a table is off by more than the one rounding that it would take after float32."""
+    grid = torch.linspace(-1, 1, 2 * 7 * 5).sin().reshape(1, 2, 7, 5).to(dtype)
+    fine = F.interpolate(grid.double(), size=(11, 13), mode="bicubic")
+    narrow, wide = (F.interpolate(g, size=(11, 13), mode="bicubic").to(dtype).double() for g in (grid, grid.float()))
+    assert float(torch.max(torch.abs(narrow - fine))) > float(torch.max(torch.abs(wide - fine)))
+    assert float(torch.max(torch.abs(wide - fine))) < most
 
 
 def test_frequencies_through_exp_lose_more_than_through_pow() -> None:

@@ -27,8 +27,13 @@ def cos_sin(positions: Shaped[Array, "*P"], head: Shaped[Array, " F"], tail: Sha
 
     positions: any shape, integers or reals; head, tail: radians a position. Result: (*P, F) each.
     """
+    return cos_sin_of(positions[..., None], head, tail)
+
+
+def cos_sin_of(positions: Shaped[Array, "*P"], head: Shaped[Array, " F"], tail: Shaped[Array, " F"]) -> CosSin:
+    """Return the same where each frequency has a position of its own: positions (..., F) or (..., 1)."""
     xp = array_namespace(positions, head)
-    p = xp.astype(positions, head.dtype)[..., None]  # (*P, 1)
+    p = xp.astype(positions, head.dtype)
     cos_head, sin_head = xp.cos(p * head), xp.sin(p * head)  # (*P, F)
     cos_tail, sin_tail = xp.cos(p * tail), xp.sin(p * tail)
     return CosSin(cos_head * cos_tail - sin_head * sin_tail, sin_head * cos_tail + cos_head * sin_tail)

@@ -36,7 +36,8 @@ def mismatch(id: str, op: Op | None = None) -> float:
             moved = xp.where(finite, after[output], 0) - xp.where(finite, before[output], 0)
             left = left + xp.sum(exactly[f"cot.{output}"] * moved) / (2 * xp.constant(STEP))
     backward = run(op, params, exactly, gradients, xp=xp)
-    right = sum((xp.sum(backward[f"grad.{n}"] * u) for n, u in directions.items()), xp.zeros(()))
+    weighed = {n: xp.sum(backward[f"grad.{n}"] * u * xp.asarray(divided_by(id, n))) for n, u in directions.items()}
+    right = sum(weighed.values(), xp.zeros(()))
     return abs(left - right).data[()] / max(1, abs(right).data[()])
 
 
@@ -44,9 +45,19 @@ def direction(id: str, name: str) -> np.ndarray:
     """Return where to move an input; a padding row stays, since by definition it takes no part in the gradient."""
     _, params, inputs, _ = arguments(id)
     u = Reals(inputs[name].shape).array(f"{id}/u.{name}")
-    if name == "weight" and params.get("padding_idx") is not None:
-        u[params["padding_idx"]] = 0
+    padding = {"weight": "padding_idx", "position_weight": "position_padding_idx"}.get(name)
+    if params.get(padding) is not None:
+        u[params[padding]] = 0
     return u
+
+
+def divided_by(id: str, name: str) -> np.ndarray:
+    """Return what scale_grad_by_freq divides the derivative by: how often the id of each row occurs."""
+    _, params, inputs, _ = arguments(id)
+    if not params.get("scale_grad_by_freq"):
+        return np.asarray(1)
+    count = np.bincount(inputs["ids"].ravel(), minlength=len(inputs[name]))
+    return np.maximum(count, 1)[:, None]
 
 
 @pytest.mark.parametrize("id", WITH_GRADIENT)

@@ -1,11 +1,12 @@
-"""Which key a query may see: integer facts, True keeps."""
+"""Which key a query may see, by position: integer facts, True keeps."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
+from ..errors import require
 from ..namespace import Array
 
 
@@ -15,11 +16,77 @@ def causal_mask(T: int, S: int, *, q_offset: int, xp: Any, device: Any = None) -
         keep[i, j] = j <= q_offset + i
 
     With T = S nobody notices the offset. With a cache, or in cross-attention, it decides everything: q_offset = 0 lines
-    up the top left corners (torch's is_causal, JAX), S - T the bottom right ones (FlashAttention since 2.1).
+    up the top left corners, S - T the bottom right ones.
+
+    Source: Vaswani et al. 2017, section 3.2.3. PyTorch's is_causal, JAX and Keras align top left; FlashAttention since
+    2.1 and transformers bottom right.
+    Raises ValueError for T or S below 1.
     """
-    i = xp.arange(T, device=device)[:, None]  # (T, 1)
-    j = xp.arange(S, device=device)[None, :]  # (1, S)
-    return j <= i + q_offset
+    p, j = _positions(T, S, q_offset, xp, device)
+    return j <= p
+
+
+def window_mask(
+    T: int,
+    S: int,
+    *,
+    left: int | None = None,
+    right: int | None = None,
+    q_offset: int,
+    xp: Any,
+    device: Any = None,
+) -> Bool[Array, "T S"]:
+    """Return True where key j is at most `left` before and at most `right` after its query.
+
+        keep[i, j] = p - left <= j <= p + right,        p = q_offset + i
+
+    Both ends are inside: a causal window of W keys, the query's own among them, is left = W - 1, right = 0. Layers
+    stack windows: after n of them a token has seen n · left tokens back.
+
+    left, right: None leaves that side open; 0 keeps the query's own key.
+    Source: Beltagy et al. 2020 (Longformer), section 3.1; Child et al. 2019. FlashAttention, ONNX 25 and JAX count like
+    this (and write -1 for open); for everybody else see `conversions`.
+    Raises ValueError for T or S below 1, or a negative side.
+    """
+    for side, width in (("left", left), ("right", right)):
+        require(width is None or width >= 0, side, width, "an integer >= 0, or None for an open side")
+    p, j = _positions(T, S, q_offset, xp, device)
+    keep = xp.ones((T, S), dtype=xp.bool, device=device)
+    keep = keep if left is None else keep & (j >= p - left)
+    return keep if right is None else keep & (j <= p + right)
+
+
+def chunked_mask(
+    T: int, S: int, *, chunk: int, q_offset: int, left_padding: int = 0, xp: Any, device: Any = None
+) -> Bool[Array, "T S"]:
+    """Return True where key j is not after its query and in the same chunk.
+
+        keep[i, j] = (p - left_padding) // chunk == (j - left_padding) // chunk  and  j <= p,        p = q_offset + i
+
+    Not a window: the first token of a chunk sees itself alone, the last one all of them.
+
+    left_padding: index of the first token that is none; chunks are counted from there. // rounds down.
+    Source: Llama 4 (Meta 2025), as transformers has it.
+    Raises ValueError for T, S or chunk below 1.
+    """
+    require(chunk >= 1, "chunk", chunk, "an integer >= 1")
+    p, j = _positions(T, S, q_offset, xp, device)
+    return ((p - left_padding) // chunk == (j - left_padding) // chunk) & (j <= p)
+
+
+def prefix_mask(T: int, S: int, *, prefix: int, q_offset: int, xp: Any, device: Any = None) -> Bool[Array, "T S"]:
+    """Return True where key j is not after its query, or in the prefix that everybody sees.
+
+        keep[i, j] = j < prefix  or  j <= q_offset + i
+
+    The prefix reads itself in both directions, what follows is written causally.
+
+    Source: Liu et al. 2018, section 4.2; Raffel et al. 2020 (T5), section 3.2.1, "causal with prefix"; PaliGemma.
+    Raises ValueError for T or S below 1, or a negative prefix.
+    """
+    require(prefix >= 0, "prefix", prefix, "an integer >= 0")
+    p, j = _positions(T, S, q_offset, xp, device)
+    return (j < prefix) | (j <= p)
 
 
 def both(first: Bool[Array, "..."] | None, second: Bool[Array, "..."] | None) -> Bool[Array, "..."] | None:
@@ -27,3 +94,10 @@ def both(first: Bool[Array, "..."] | None, second: Bool[Array, "..."] | None) ->
     if first is None or second is None:
         return second if first is None else first
     return first & second
+
+
+def _positions(T: int, S: int, q_offset: int, xp: Any, device: Any) -> tuple[Int[Array, "T 1"], Int[Array, "1 S"]]:
+    """Return the position of every query, and of every key."""
+    require(T >= 1, "T", T, "an integer >= 1")
+    require(S >= 1, "S", S, "an integer >= 1")
+    return xp.arange(T, device=device)[:, None] + q_offset, xp.arange(S, device=device)[None, :]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxtyping import Bool, Shaped
 
 from ..errors import require
-from ..namespace import Array, array_namespace
+from ..namespace import Array
 from ..rotary.rope import RopeResiduals, rope_backward, rope_forward
 from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
+from .heads import merge_heads, split_heads
 from .linear import LinearResiduals, linear_backward, linear_forward
 
 
@@ -42,6 +43,7 @@ class MultiHeadGradients(NamedTuple):
     cos: Array | None
     sin: Array | None
     bias: Array | None
+    sink: Array | None
 
 
 def multi_head_attention_forward(
@@ -58,24 +60,28 @@ def multi_head_attention_forward(
     cos: Shaped[Array, "..."] | None = None,
     sin: Shaped[Array, "..."] | None = None,
     bias: Shaped[Array, "..."] | None = None,
+    sink: Shaped[Array, " H"] | None = None,
     *,
     H: int,
     G: int | None = None,
     mask: Bool[Array, "..."] | None = None,
+    keep: Bool[Array, "..."] | None = None,
+    p: float = 0.0,
     q_offset: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
     interleaved: bool = True,
 ) -> tuple[Shaped[Array, "*B T O"], MultiHeadResiduals]:
     """Attend with several heads, each in its own projection.
 
         q = rope(heads(x w_q + b_q)),   k = rope(heads(c w_k + b_k)),   v = heads(c w_v + b_v),      c = context, or x
-        y = concat of heads(attention(q, k, v, bias)) w_o + b_o
+        y = concat of heads(attention(q, k, v, bias, sink)) w_o + b_o
 
     The three doors: encodings that are added came in with x; cos and sin turn q and k; bias joins the logits.
 
     H: query heads; G: key and value heads, default H. The width of a head follows from the weights.
     cos, sin: as in `rope_forward`, for self-attention; with a context q and k share no axis of positions, and asking
-    for both is an error. mask, q_offset, scale: as in `attention_forward`.
+    for both is an error. sink, mask, keep, p, q_offset, scale, softcap: as in `attention_forward`.
     Source: Vaswani et al. 2017, section 3.2.2.
     Raises ValueError for widths that do not divide into heads, cos without sin, or rotation with a context.
     """
@@ -85,13 +91,14 @@ def multi_head_attention_forward(
     q, project_q = linear_forward(x, w_q, b_q)  # (*B, T, H·D)
     k, project_k = linear_forward(source, w_k, b_k)  # (*B, S, G·D)
     v, project_v = linear_forward(source, w_v, b_v)  # (*B, S, G·E)
-    q, k, v = _split_heads("w_q", q, H), _split_heads("w_k", k, G), _split_heads("w_v", v, G)  # (*B, H, T, D) ...
+    q, k, v = split_heads("w_q", q, H), split_heads("w_k", k, G), split_heads("w_v", v, G)  # (*B, H, T, D) ...
     rope_q = rope_k = None
     if cos is not None and sin is not None:
         q, rope_q = rope_forward(q, cos, sin, interleaved=interleaved)
         k, rope_k = rope_forward(k, cos, sin, interleaved=interleaved)
-    attended, attention = attention_forward(q, k, v, bias, mask=mask, q_offset=q_offset, scale=scale)
-    y, out = linear_forward(_merge_heads(attended.y), w_o, b_o)  # (*B, T, O)
+    options: Any = {"mask": mask, "keep": keep, "p": p, "q_offset": q_offset, "scale": scale, "softcap": softcap}
+    attended, attention = attention_forward(q, k, v, bias, sink, **options)
+    y, out = linear_forward(merge_heads(attended.y), w_o, b_o)  # (*B, T, O)
     residuals = MultiHeadResiduals(project_q, project_k, project_v, rope_q, rope_k, attention, out, context is not None)
     return y, residuals
 
@@ -105,34 +112,19 @@ def multi_head_attention_backward(dy: Shaped[Array, "*B T O"], residuals: MultiH
     r = residuals
     H = r.attention.q.shape[-3]
     dheads, dw_o, db_o = linear_backward(dy, r.out)  # y = merged w_o + b_o
-    dattended = Attention(_split_heads("w_o", dheads, H), None)
-    dq, dk, dv, dbias = attention_backward(dattended, r.attention)
+    dattended = Attention(split_heads("w_o", dheads, H), None)
+    dq, dk, dv, dbias, dsink = attention_backward(dattended, r.attention)
     dcos = dsin = None
     if r.rope_q is not None and r.rope_k is not None:
         dq, dcos_q, dsin_q = rope_backward(dq, r.rope_q)  # q = rope(q, cos, sin)
         dk, dcos_k, dsin_k = rope_backward(dk, r.rope_k)  # k = rope(k, cos, sin)
         dcos, dsin = dcos_q + dcos_k, dsin_q + dsin_k
-    dx, dw_q, db_q = linear_backward(_merge_heads(dq), r.q)  # q = x w_q + b_q
-    dkeys, dw_k, db_k = linear_backward(_merge_heads(dk), r.k)  # k = c w_k + b_k
-    dvalues, dw_v, db_v = linear_backward(_merge_heads(dv), r.v)  # v = c w_v + b_v
+    dx, dw_q, db_q = linear_backward(merge_heads(dq), r.q)  # q = x w_q + b_q
+    dkeys, dw_k, db_k = linear_backward(merge_heads(dk), r.k)  # k = c w_k + b_k
+    dvalues, dw_v, db_v = linear_backward(merge_heads(dv), r.v)  # v = c w_v + b_v
     dsource = dkeys + dvalues
     dx, dcontext = (dx, dsource) if r.crossed else (dx + dsource, None)
-    return MultiHeadGradients(dx, dw_q, dw_k, dw_v, dw_o, db_q, db_k, db_v, db_o, dcontext, dcos, dsin, dbias)
-
-
-def _split_heads(argument: str, x: Shaped[Array, "*B T HD"], H: int) -> Shaped[Array, "*B H T D"]:
-    """Cut the last axis into H heads and put them before time."""
-    xp = array_namespace(x)
-    *batch, T, width = x.shape
-    require(width % H == 0, argument, f"width {width}", f"a multiple of {H} heads")
-    return xp.moveaxis(xp.reshape(x, (*batch, T, H, width // H)), -2, -3)
-
-
-def _merge_heads(x: Shaped[Array, "*B H T D"]) -> Shaped[Array, "*B T HD"]:
-    """Undo `_split_heads`."""
-    xp = array_namespace(x)
-    *batch, H, T, D = x.shape
-    return xp.reshape(xp.moveaxis(x, -3, -2), (*batch, T, H * D))
+    return MultiHeadGradients(dx, dw_q, dw_k, dw_v, dw_o, db_q, db_k, db_v, db_o, dcontext, dcos, dsin, dbias, dsink)
 
 
 def _require_doors(H: int, G: int, context: Array | None, cos: Array | None, sin: Array | None) -> None:

@@ -63,3 +63,16 @@ def softmax_and_lse(
     e = xp.where(mask, xp.exp(xp.where(mask, x - m, 0.0)), 0.0)  # (*X, S)
     total = xp.where(some, xp.sum(e, axis=-1, keepdims=True), 1.0)  # (*X, 1)
     return e / total, xp.where(some, m + xp.log(total), -xp.inf)[..., 0]
+
+
+def softmax_and_lse_backward(
+    dweights: Shaped[Array, "*X S"], dlse: Shaped[Array, "*X"] | None, weights: Shaped[Array, "*X S"]
+) -> tuple[Shaped[Array, "*X S"], Shaped[Array, "*X"]]:
+    """Undo `softmax_and_lse`; return dx and the mean of each row, which a sink needs as well.
+
+    row = sum of weights dweights - dlse        dx = weights (dweights - row)
+    """
+    xp = array_namespace(dweights)
+    row = xp.sum(weights * dweights, axis=-1)  # weights = exp(x) / sum of exp(x)
+    row = row if dlse is None else row - dlse  # lse = log(sum of exp(x))
+    return weights * (dweights - row[..., None]), row

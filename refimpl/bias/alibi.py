@@ -26,6 +26,7 @@ def alibi_forward(
 
     Each head forgets at its own rate. The bias joins the logits after q·k/√D and is not itself divided by √D.
     Under a causal mask both forms give the same weights, since they differ by a constant a row; logits and lse differ.
+    Without one only the first form will do: it is symmetric, and penalises keys ahead like keys behind.
 
     q_offset: position of the first query; S - T when the queries are the last of the keys.
     Source: Press et al. 2022 (ALiBi), section 3. Key-only: the authors' code, BLOOM, FlashAttention (causal). Falcon

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from jaxtyping import Int, Shaped
 
-from ..errors import require_index
-from ..namespace import Array, scatter_add
+from ..errors import require, require_index
+from ..namespace import Array, array_namespace, scatter_add
 from .token import take_rows
 
 
@@ -16,10 +16,11 @@ class LearnedPositionResiduals(NamedTuple):
 
     positions: Int[Array, "*P"]
     rows: int
+    padding_idx: int | None
 
 
 def learned_position_forward(
-    positions: Int[Array, "*P"], weight: Shaped[Array, "N C"]
+    positions: Int[Array, "*P"], weight: Shaped[Array, "N C"], *, padding_idx: int | None = None
 ) -> tuple[Shaped[Array, "*P C"], LearnedPositionResiduals]:
     """Look up the learned vector of every position.
 
@@ -27,18 +28,24 @@ def learned_position_forward(
 
     The table has exactly N rows: position N has no vector, and nothing can be extrapolated from the others.
 
-    Source: Gehring et al. 2017, section 3.1; BERT, GPT-2. Some systems number from elsewhere: OPT and BART add 2,
-    RoBERTa counts real tokens from padding_idx + 1. Marian clamps to the last row in silence.
-    Raises ValueError for a position outside 0 .. N-1.
+    padding_idx: the row of padding, read like any other, gets no gradient.
+    Source: Gehring et al. 2017, section 3.1; BERT, GPT-2. Some systems number from elsewhere (`position_rules`): BART
+    adds 2, RoBERTa and OPT count real tokens. Marian clamps to the last row in silence.
+    Raises ValueError for a position outside 0 .. N-1, or such a padding_idx.
     """
-    require_index("positions", positions, weight.shape[0], "weight")
-    return take_rows(weight, positions), LearnedPositionResiduals(positions, weight.shape[0])
+    rows = weight.shape[0]
+    require_index("positions", positions, rows, "weight")
+    require(padding_idx is None or 0 <= padding_idx < rows, "padding_idx", padding_idx, f"None or 0 .. {rows - 1}")
+    return take_rows(weight, positions), LearnedPositionResiduals(positions, rows, padding_idx)
 
 
 def learned_position_backward(dy: Shaped[Array, "*P C"], residuals: LearnedPositionResiduals) -> Shaped[Array, "N C"]:
     """Add every gradient to the row of its position.
 
-    dweight[n, :] = sum of dy[p, :] over all p with positions[p] = n
+    dweight[n, :] = sum of dy[p, :] over all p with positions[p] = n        (row padding_idx: 0)
     """
-    positions, rows = residuals
+    xp = array_namespace(dy)
+    positions, rows, padding_idx = residuals
+    if padding_idx is not None:
+        dy = xp.where((positions == padding_idx)[..., None], 0.0, dy)
     return scatter_add(positions, dy, rows)  # y = weight[positions]

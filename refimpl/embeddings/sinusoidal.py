@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from jaxtyping import Shaped
 
 from ..angles import cos_sin
-from ..errors import require
-from ..namespace import Array, array_namespace, device, rational_powers, real_dtype
+from ..namespace import Array, array_namespace
+from .waves import join_waves, split_waves, wave_frequencies
 
 
 class SinusoidalResiduals(NamedTuple):
@@ -17,11 +17,20 @@ class SinusoidalResiduals(NamedTuple):
     cos: Shaped[Array, "*P F"]
     sin: Shaped[Array, "*P F"]
     frequencies: Shaped[Array, " F"]
+    layout: str
+    pad_odd: bool
     real: bool
 
 
 def sinusoidal_forward(
-    positions: Shaped[Array, "*P"], C: int, *, base: float = 10000.0, dtype: Any = None
+    positions: Shaped[Array, "*P"],
+    C: int,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    frequency_shift: int = 0,
+    pad_odd: bool = False,
+    dtype: Any = None,
 ) -> tuple[Shaped[Array, "*P C"], SinusoidalResiduals]:
     """Return the fixed encoding of every position.
 
@@ -29,34 +38,37 @@ def sinusoidal_forward(
         y[p, 2k+1] = cos(p w_k)          w_k = base^(-2k/C),  k = 0 .. ceil(C/2)-1
 
     Low channels are the fast ones: w_0 = 1 turns once in 2π positions, the last in almost 2π·base. Since each
-    (sin, cos) pair turns by n w_k under a shift of n, PE(p+n) is a fixed linear map of PE(p), whatever p is.
+    (sin, cos) pair turns by n w_k under a shift of n, PE(p+n) is a fixed linear map of PE(p), whatever p is
+    (`relative_shift_matrix`).
 
-    positions: integers or reals (fractional ones are legal), any shape, any sign. An odd C ends on a sine.
+    positions: integers or reals (fractional ones are legal), any shape, any sign.
+    layout: "interleaved" as above, or all of one kind first: "sin_cos", "cos_sin".
+    frequency_shift: 1 for w_k = base^(-k/(C/2 - 1)), whose slowest wave takes just 2π·base positions.
+    pad_odd: an odd C lacks the last column of the second kind; True makes it C - 1 columns and one of zeros.
     dtype: of the result; default the positions' own, or the library's default where they are integers.
-    Source: Vaswani et al. 2017, section 3.5. tensor2tensor, fairseq and Marian divide by C/2 - 1 instead of C/2 and put
-    all sines first; fairseq starts at position 2.
-    Raises ValueError for C < 1 or base <= 0.
+    Source: Vaswani et al. 2017, section 3.5. tensor2tensor, fairseq and Marian: "sin_cos" with frequency_shift 1 and
+    pad_odd; fairseq counts from padding_idx + 1 (`positions_from_padding`).
+    Raises ValueError for C < 1, base <= 0, or an option that is none of these.
     """
     xp = array_namespace(positions)
-    require(C >= 1, "C", C, "an integer >= 1")
-    require(base > 0, "base", base, "a number > 0")
-    dtype = real_dtype(dtype, positions)
-    numerators = [-2 * k for k in range((C + 1) // 2)]
-    head, tail = rational_powers(base, numerators, C, xp=xp, dtype=dtype, device=device(positions))
+    head, tail = wave_frequencies(
+        positions, C, base=base, frequency_shift=frequency_shift, pad_odd=pad_odd, dtype=dtype
+    )  # (F,)
     cos, sin = cos_sin(positions, head, tail)  # (*P, F)
-    y = xp.reshape(xp.stack([sin, cos], axis=-1), (*positions.shape, -1))[..., :C]
-    return y, SinusoidalResiduals(cos, sin, head + tail, xp.isdtype(positions.dtype, "real floating"))
+    y = join_waves(sin, cos, C, layout, pad_odd)
+    real = xp.isdtype(positions.dtype, "real floating")
+    return y, SinusoidalResiduals(cos, sin, head + tail, layout, pad_odd, real)
 
 
 def sinusoidal_backward(dy: Shaped[Array, "*P C"], residuals: SinusoidalResiduals) -> Shaped[Array, "*P"] | None:
     """Return the gradient of real positions, None for integer ones; the encoding itself has no parameter.
 
-    dp = sum over k of w_k (dy[p, 2k] cos(p w_k) - dy[p, 2k+1] sin(p w_k))
+    dp = sum over k of w_k (dsin_k cos(p w_k) - dcos_k sin(p w_k)),    dsin, dcos the sine and cosine columns of dy
     """
     xp = array_namespace(dy)
-    cos, sin, w, real = residuals
+    cos, sin, w, layout, pad_odd, real = residuals
     if not real:
         return None
-    pairs = dy.shape[-1] // 2
-    dp = xp.sum(dy[..., 0::2] * cos * w, axis=-1)  # y[p, 2k] = sin(p w_k)
-    return dp - xp.sum(dy[..., 1::2] * (sin * w)[..., :pairs], axis=-1)  # y[p, 2k+1] = cos(p w_k)
+    dsin, dcos = split_waves(dy, layout, pad_odd)  # y = join_waves(sin, cos)
+    dp = xp.sum(dsin * (cos * w)[..., : dsin.shape[-1]], axis=-1)  # sin = sin(p w)
+    return dp - xp.sum(dcos * (sin * w)[..., : dcos.shape[-1]], axis=-1)  # cos = cos(p w)

@@ -17,6 +17,7 @@ class TokenEmbeddingResiduals(NamedTuple):
     V: int
     scale_by_sqrt_width: bool
     padding_idx: int | None
+    scale_grad_by_freq: bool
 
 
 def token_embedding_forward(
@@ -25,13 +26,15 @@ def token_embedding_forward(
     *,
     scale_by_sqrt_width: bool = False,
     padding_idx: int | None = None,
+    scale_grad_by_freq: bool = False,
 ) -> tuple[Shaped[Array, "*B T C"], TokenEmbeddingResiduals]:
     """Look up the row of every token.
 
         y[b, t, :] = weight[ids[b, t], :]            (times √C with scale_by_sqrt_width)
 
     A lookup is a product with a one-hot matrix that nobody builds; that is why its gradient is a sum over equal ids.
-    `padding_idx` changes the gradient alone: its row is read like any other, but does not learn from this lookup.
+    `padding_idx` changes the gradient alone: its row is read like any other, but does not learn from this lookup. So
+    does `scale_grad_by_freq`: a row learns from the mean of its places instead of their sum (no longer a derivative).
 
     Source: Vaswani et al. 2017, section 3.4 (with √C: "we multiply those weights by √d_model"). With √C: fairseq,
     Marian, tensor2tensor; without: BERT, GPT-2, Llama. Gemma rounds √C to the dtype of the weights first.
@@ -44,21 +47,25 @@ def token_embedding_forward(
     y = take_rows(weight, ids)  # (*B, T, C)
     if scale_by_sqrt_width:
         y = y * xp.sqrt(constant(C, like=weight))
-    return y, TokenEmbeddingResiduals(ids, V, scale_by_sqrt_width, padding_idx)
+    return y, TokenEmbeddingResiduals(ids, V, scale_by_sqrt_width, padding_idx, scale_grad_by_freq)
 
 
 def token_embedding_backward(dy: Shaped[Array, "*B T C"], residuals: TokenEmbeddingResiduals) -> Shaped[Array, "V C"]:
     """Add every token's gradient to the row it was read from.
 
     dweight[v, :] = sum of dy[b, t, :] over all (b, t) with ids[b, t] = v        (times √C; row padding_idx: 0)
+    with scale_grad_by_freq divided by the number of places with ids[b, t] = v
     """
     xp = array_namespace(dy)
-    ids, V, scale_by_sqrt_width, padding_idx = residuals
+    ids, V, scale_by_sqrt_width, padding_idx, scale_grad_by_freq = residuals
     C = dy.shape[-1]
     if scale_by_sqrt_width:  # y = y * sqrt(C)
         dy = dy * xp.sqrt(constant(C, like=dy))
     if padding_idx is not None:
         dy = xp.where((ids == padding_idx)[..., None], 0.0, dy)
+    if scale_grad_by_freq:
+        places = scatter_add(ids, xp.ones_like(ids), V)  # (V,)
+        dy = dy / xp.astype(take_rows(places[:, None], ids), dy.dtype)
     return scatter_add(ids, dy, V)  # y = weight[ids]
 
 

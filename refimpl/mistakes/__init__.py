@@ -5,16 +5,46 @@ from __future__ import annotations
 from ..errors import require_one_of
 from ..ops import OPS, Op
 from .attention import ATTENTION
+from .attention_blocks import ATTENTION_DECODE, BLOCKED_ATTENTION, MERGE_BLOCKS
 from .attention_gradient import ATTENTION_GRADIENT
+from .attention_openings import ATTENTION_OPENINGS, MULTI_HEAD_OPENINGS
 from .attention_softmax import ATTENTION_SOFTMAX
 from .bias import ALIBI, ALIBI_SLOPES
+from .bias_content import DEBERTA_BIAS, SHAW_KEYS, SHAW_VALUES, TRANSFORMER_XL_BIAS
+from .bias_distance import FIRE, KERPLE_LOG, KERPLE_POWER, SANDWICH, T5_BIAS, T5_BUCKETS
+from .bias_gates import COPE, FOX
+from .bias_grid import DECOMPOSED_2D_BIAS, SWIN_BIAS, SWIN_V2_BIAS
+from .embedding_layers import EMBEDDING_LAYERS
+from .embedding_tables import EMBEDDING_TABLES
+from .embedding_waves import EMBEDDING_WAVES
 from .embeddings import LEARNED_POSITION, TOKEN_EMBEDDING
+from .latent import MLA_ATTENTION
 from .linear import LINEAR
+from .masks import MASKS
 from .mistake import KINDS as KINDS
 from .mistake import Mistake as Mistake
 from .multi_head import MULTI_HEAD_ATTENTION
+from .qk_norms import L2_QK_NORM, RMS_QK_NORM
 from .rotary import ROPE, ROPE_COS_SIN
 from .rotary_embedding import ROTARY_EMBEDDING
+from .rotary_frequencies import (
+    DYNAMIC_NTK_FREQUENCIES,
+    FREQUENCIES,
+    LINEAR_FREQUENCIES,
+    NTK_FREQUENCIES,
+    PROPORTIONAL_FREQUENCIES,
+)
+from .rotary_scales import PERMUTE_PAIRS, QUERY_TEMPERATURE, XPOS
+from .rotary_scaling import (
+    LLAMA3_FREQUENCIES,
+    LONGROPE_FREQUENCIES,
+    NTK_BY_PARTS_FREQUENCIES,
+    YARN_ATTENTION_FACTOR,
+    YARN_FREQUENCIES,
+)
+from .rotary_tables import AXIAL_COS_SIN, MIXED_ANGLES, MROPE_COS_SIN, ROPE_ANGLES
+from .rotary_turns import AXIAL_ROPE, MLA_ROPE, PARTIAL_ROPE
+from .sinks import SOFTCAP, SOFTMAX_SINK
 from .sinusoidal import SINUSOIDAL
 from .softmax import SOFTMAX
 from .transformer import DROPOUT, TRANSFORMER_EMBEDDING
@@ -25,17 +55,66 @@ MISTAKES: dict[str, Mistake] = {
     **SINUSOIDAL,
     **DROPOUT,
     **TRANSFORMER_EMBEDDING,
+    **EMBEDDING_TABLES,
+    **EMBEDDING_WAVES,
+    **EMBEDDING_LAYERS,
     **ROPE_COS_SIN,
     **ROPE,
     **ROTARY_EMBEDDING,
+    **FREQUENCIES,
+    **LINEAR_FREQUENCIES,
+    **NTK_FREQUENCIES,
+    **DYNAMIC_NTK_FREQUENCIES,
+    **NTK_BY_PARTS_FREQUENCIES,
+    **LLAMA3_FREQUENCIES,
+    **YARN_FREQUENCIES,
+    **YARN_ATTENTION_FACTOR,
+    **LONGROPE_FREQUENCIES,
+    **PROPORTIONAL_FREQUENCIES,
+    **ROPE_ANGLES,
+    **MROPE_COS_SIN,
+    **AXIAL_COS_SIN,
+    **MIXED_ANGLES,
+    **PARTIAL_ROPE,
+    **AXIAL_ROPE,
+    **XPOS,
+    **MLA_ROPE,
+    **PERMUTE_PAIRS,
+    **QUERY_TEMPERATURE,
     **ALIBI_SLOPES,
     **ALIBI,
+    **T5_BUCKETS,
+    **T5_BIAS,
+    **KERPLE_LOG,
+    **KERPLE_POWER,
+    **FIRE,
+    **SANDWICH,
+    **SWIN_BIAS,
+    **SWIN_V2_BIAS,
+    **DECOMPOSED_2D_BIAS,
+    **SHAW_KEYS,
+    **SHAW_VALUES,
+    **TRANSFORMER_XL_BIAS,
+    **DEBERTA_BIAS,
+    **COPE,
+    **FOX,
+    **MASKS,
     **LINEAR,
     **SOFTMAX,
+    **SOFTMAX_SINK,
+    **SOFTCAP,
     **ATTENTION,
     **ATTENTION_SOFTMAX,
     **ATTENTION_GRADIENT,
+    **ATTENTION_OPENINGS,
     **MULTI_HEAD_ATTENTION,
+    **MULTI_HEAD_OPENINGS,
+    **RMS_QK_NORM,
+    **L2_QK_NORM,
+    **ATTENTION_DECODE,
+    **BLOCKED_ATTENTION,
+    **MERGE_BLOCKS,
+    **MLA_ATTENTION,
 }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..attention.attention import Attention, AttentionResiduals, _scale, attention_backward, attention_forward
+from ..attention.attention import Attention, AttentionResiduals, attention_backward, attention_forward
+from ..attention.heads import score_scale
 from ..namespace import Array, array_namespace
 from .linear import zero
 from .mistake import Function, Mistake, Pair, changed, rewired, then
@@ -30,12 +31,12 @@ def _if_no_scale(scale: Function) -> Pair:
 
 
 def _scaled(bias: Array | None, q: Array, scale: float | None) -> Array | None:
-    return None if bias is None else bias * _scale(scale, q.shape[-1], q)
+    return None if bias is None else bias * score_scale(scale, q.shape[-1], q)
 
 
 def _scaled_bias_backward(dy: Attention, residuals: AttentionResiduals) -> Any:
-    *gradients, dbias = attention_backward(dy, residuals)
-    return *gradients, _scaled(dbias, residuals.q, residuals.scale)
+    *gradients, dbias, dsink = attention_backward(dy, residuals)
+    return *gradients, _scaled(dbias, residuals.q, residuals.scale), dsink
 
 
 def _first_head(bias: Array | None) -> Array | None:
@@ -43,17 +44,17 @@ def _first_head(bias: Array | None) -> Array | None:
 
 
 def _to_first_head(gradients: Any) -> Any:
-    *others, dbias = gradients
+    *others, dbias, dsink = gradients
     if dbias is None or dbias.ndim < 3:
         return gradients
     xp = array_namespace(dbias)
     total = xp.sum(dbias, axis=-3, keepdims=True)
-    return *others, xp.concat([total, dbias[..., 1:, :, :] * 0], axis=-3)
+    return *others, xp.concat([total, dbias[..., 1:, :, :] * 0], axis=-3), dsink
 
 
 TILED: Pair = {
-    "forward": rewired(attention_forward, _repeat_heads=_tile_heads),
-    "backward": rewired(attention_backward, _repeat_heads=_tile_heads, _sum_heads=_sum_tiles),
+    "forward": rewired(attention_forward, repeat_heads=_tile_heads),
+    "backward": rewired(attention_backward, repeat_heads=_tile_heads, sum_heads=_sum_tiles),
 }
 
 # fmt: off
@@ -84,7 +85,7 @@ ATTENTION: dict[str, Mistake] = {
         "attention", "EDGE", "a fast path without bias → the bias joins the logits",
         "the model does not know positions",
         forward=changed(attention_forward, bias=lambda a: zero(a.bias)),
-        backward=then(attention_backward, lambda gradients: (*gradients[:3], zero(gradients[3])))),
+        backward=then(attention_backward, lambda gradients: (*gradients[:3], zero(gradients[3]), gradients[4]))),
     "attention.bias_first_head": Mistake(
         "attention", "INDEXING", "the bias of head 0 for all → of each head",
         "right for a shared bias",

@@ -28,17 +28,17 @@ def _first_slice(dbias: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _dq_unscaled(dy: Attention, residuals: AttentionResiduals) -> Any:
-    unscaled = rewired(attention_backward, _scale=lambda scale, D, like: 1)
+    unscaled = rewired(attention_backward, score_scale=lambda scale, D, like: 1)
     return unscaled(dy, residuals)[0], *attention_backward(dy, residuals)[1:]
 
 
 def _weights_not_transposed(dy: Attention, residuals: AttentionResiduals) -> Any:
-    dq, dk, dv, dbias = attention_backward(dy, residuals)
+    dq, dk, dv, *rest = attention_backward(dy, residuals)
     weights = residuals.weights
     if weights.shape[-1] == weights.shape[-2]:
         transposed = array_namespace(weights).matrix_transpose(weights)
         dv = attention_backward(dy, residuals._replace(weights=transposed))[2]
-    return dq, dk, dv, dbias
+    return dq, dk, dv, *rest
 
 
 # fmt: off
@@ -75,7 +75,7 @@ ATTENTION_GRADIENT: dict[str, Mistake] = {
     "attention.gqa_not_summed": Mistake(
         "attention", "GRADIENT", "dk, dv of the first query head of a group → sum over the group",
         "right for MHA", ("levanter#449",),
-        backward=rewired(attention_backward, _sum_heads=_first_of_group)),
+        backward=rewired(attention_backward, sum_heads=_first_of_group)),
     "attention.bias_not_reduced": Mistake(
         "attention", "GRADIENT", "dbias of the first slice of a broadcast axis → sum over it",
         "right for a bias of full shape", ("attention-gym#20",),

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..attention.attention import (
-    Attention,
-    AttentionResiduals,
-    _repeat_heads,
-    _scale,
-    _sum_heads,
-    attention_forward,
-)
-from ..namespace import Array, array_namespace, constant, device, unbroadcast
+from ..attention.attention import Attention, AttentionResiduals, attention_backward, attention_forward
+from ..namespace import Array, array_namespace, constant, unbroadcast
 from . import softmax_rules as rules
 from .mistake import Function, Mistake, Pair, rewired, round_bits, taking_arguments_of
 
 
 def attention_with(softmax: Function = rules.right, gradient: Function = rules.gradient) -> Pair:
-    """Return the op with another softmax, another gradient of it, or both."""
+    """Return the op with another softmax, another gradient of it, or both; a sink is one more score, the first."""
 
     @taking_arguments_of(attention_forward)
     def forward(*arrays: Array, **options: Any) -> Any:
@@ -29,21 +22,35 @@ def attention_with(softmax: Function = rules.right, gradient: Function = rules.g
             kept.append(saved)
             return weights, lse
 
-        y, residuals = rewired(attention_forward, softmax_and_lse=softmax_and_lse)(*arrays, **options)
+        def softmax_sink_lse(x: Array, sink: Array, mask: Array | None) -> tuple[Array, Array, Array]:
+            xp = array_namespace(x)
+            column = xp.broadcast_to(sink, x.shape[:-1])[..., None]
+            if mask is not None:
+                always = xp.ones_like(column, dtype=xp.bool)
+                mask = xp.concat([always, xp.broadcast_to(mask, x.shape)], axis=-1)
+            weights, lse = softmax_and_lse(xp.concat([column, x], axis=-1), mask)
+            return weights[..., 1:], weights[..., 0], lse
+
+        wrong: dict[str, Any] = {"softmax_and_lse": softmax_and_lse, "softmax_sink_lse": softmax_sink_lse}
+        y, residuals = rewired(attention_forward, **wrong)(*arrays, **options)
         return y, (residuals, *kept)
 
     def backward(dy: Attention, residuals: tuple[AttentionResiduals, Any]) -> Any:
-        xp = array_namespace(*dy)
-        (q, k, v, weights, scale, bias_shape), saved = residuals
-        group, scaling = q.shape[-3] // k.shape[-3], _scale(scale, q.shape[-1], q)
-        keys, values = _repeat_heads(k, group), _repeat_heads(v, group)
-        shape = (*weights.shape[:-1], v.shape[-1])
-        dy_y = xp.zeros(shape, dtype=q.dtype, device=device(q)) if dy.y is None else dy.y
-        dscores = gradient(dy_y @ xp.matrix_transpose(values), dy.lse, saved)
-        dkeys = (xp.matrix_transpose(dscores) @ q) * scaling
-        dvalues = xp.matrix_transpose(weights) @ dy_y
-        dbias = None if bias_shape is None else unbroadcast(dscores, bias_shape)
-        return (dscores @ keys) * scaling, _sum_heads(dkeys, group), _sum_heads(dvalues, group), dbias
+        right, saved = residuals
+        sunk, H = right.sink_weights is not None, right.q.shape[-3]
+        dsinks = []
+
+        def of_scores(dweights: Array, dlse: Array | None, weights: Array) -> tuple[Array, Array]:
+            if sunk:
+                xp = array_namespace(dweights)
+                dweights = xp.concat([xp.zeros_like(dweights[..., :1]), dweights], axis=-1)
+            dscores = gradient(dweights, dlse, saved)
+            if sunk:
+                dsinks.append(unbroadcast(dscores[..., 0], (H, 1))[:, 0])
+            return dscores[..., 1:] if sunk else dscores, weights[..., 0] * 0
+
+        *gradients, _ = rewired(attention_backward, softmax_and_lse_backward=of_scores)(dy, right)
+        return *gradients, dsinks[0] if sunk else None
 
     return {"forward": forward, "backward": backward}
 

@@ -31,15 +31,18 @@ def _without_row(weight: Array, row: int | None) -> Array:
 def _last_write_wins(ids: Array, updates: Array, length: int) -> Array:
     """Stand in for `sums[ids] = updates`: of equal ids only the last one counts."""
     xp = array_namespace(ids, updates)
-    ids, rows = xp.reshape(ids, (-1,)), xp.reshape(updates, (-1, updates.shape[-1]))
+    rest = updates.shape[ids.ndim :]
+    ids, rows = xp.reshape(ids, (-1,)), xp.reshape(updates, (-1, *rest))
     order = xp.arange(ids.shape[0])
     again = xp.any((ids[:, None] == ids[None, :]) & (order[:, None] < order[None, :]), axis=1)
-    return scatter_add(ids, xp.where(again[:, None], 0.0, rows), length)
+    return scatter_add(ids, xp.where(xp.reshape(again, (-1,) + (1,) * len(rest)), xp.zeros_like(rows), rows), length)
 
 
 def _sum_in_bfloat16(ids: Array, updates: Array, length: int) -> Array:
     """Round to 8 bits after every addition."""
     xp = array_namespace(ids, updates)
+    if updates.shape == ids.shape:  # places that are counted
+        return scatter_add(ids, updates, length)
     ids, rows = xp.reshape(ids, (-1,)), xp.reshape(updates, (-1, updates.shape[-1]))
     dropped, table = precision(updates) - 8, xp.arange(length)[:, None]
     sums = xp.zeros_like(rows[:1, :])

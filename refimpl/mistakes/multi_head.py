@@ -33,11 +33,11 @@ def _v_turned(*arrays: Array, **options: Any) -> Any:
     cos, sin, interleaved = (given.arguments[name] for name in ("cos", "sin", "interleaved"))
     rope_v: list[Any] = []
 
-    def attend(q: Array, k: Array, v: Array, *bias: Array, **options: Any) -> Any:
+    def attend(q: Array, k: Array, v: Array, *joined: Array, **options: Any) -> Any:
         if cos is not None and v.shape[-1] == k.shape[-1]:
             v, turned = rope_forward(v, cos, sin, interleaved=interleaved)
             rope_v.append(turned)
-        return attention_forward(q, k, v, *bias, **options)
+        return attention_forward(q, k, v, *joined, **options)
 
     y, residuals = rewired(multi_head_attention_forward, attention_forward=attend)(*arrays, **options)
     return y, (residuals, rope_v)
@@ -48,11 +48,11 @@ def _v_turned_backward(dy: Array, residuals: Any) -> Any:
     tables = []
 
     def attend(dy: Attention, attention: AttentionResiduals) -> Any:
-        dq, dk, dv, dbias = attention_backward(dy, attention)
+        dq, dk, dv, *rest = attention_backward(dy, attention)
         if rope_v:
             dv, *shares = rope_backward(dv, rope_v[0])
             tables.extend(shares)
-        return dq, dk, dv, dbias
+        return dq, dk, dv, *rest
 
     gradients = rewired(multi_head_attention_backward, attention_backward=attend)(dy, residuals)
     return gradients._replace(cos=gradients.cos + tables[0], sin=gradients.sin + tables[1]) if tables else gradients
@@ -67,13 +67,13 @@ MULTI_HEAD_ATTENTION: dict[str, Mistake] = {
     "multi_head.heads_split_wrong": Mistake(
         "multi_head_attention", "LAYOUT", "(B, T, H D) read as (B, H, T, D) → cut into heads, then heads before time",
         "right for one head; heads mix tokens",
-        forward=rewired(multi_head_attention_forward, _split_heads=_cut),
-        backward=rewired(multi_head_attention_backward, _merge_heads=_glue)),
+        forward=rewired(multi_head_attention_forward, split_heads=_cut),
+        backward=rewired(multi_head_attention_backward, merge_heads=_glue)),
     "multi_head.heads_merged_wrong": Mistake(
         "multi_head_attention", "LAYOUT", "(B, H, T, E) read as (B, T, H E) → time before heads, then joined",
         "right for one head; heads mix tokens",
-        forward=rewired(multi_head_attention_forward, _merge_heads=_glue),
-        backward=rewired(multi_head_attention_backward, _split_heads=_cut)),
+        forward=rewired(multi_head_attention_forward, merge_heads=_glue),
+        backward=rewired(multi_head_attention_backward, split_heads=_cut)),
     "multi_head.scale_d_model": Mistake(
         "multi_head_attention", "SCALE", "1/√(H D) → 1/√D",
         "right for one head; rows too flat",

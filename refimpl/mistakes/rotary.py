@@ -7,7 +7,7 @@ from typing import Any
 from ..angles import CosSin
 from ..namespace import Array, array_namespace, rational_powers, unbroadcast
 from ..rotary.rope import RopeResiduals, join_pairs, rope_backward, rope_cos_sin, rope_forward, split_pairs
-from .mistake import Mistake, changed, remembering, rewired, round_bits, then
+from .mistake import Mistake, changed, remembering, rewired, round_bits, taking_arguments_of, then
 from .positions import in_bfloat16
 
 
@@ -22,30 +22,22 @@ def _mixed_tables(*tables: Array) -> tuple[Array, ...]:
     return tuple(half for table in tables for half in split_pairs(xp.repeat(table, 2, axis=-1), False))
 
 
-def _mixed(x: Array, cos: Array, sin: Array, *, interleaved: bool = True) -> Any:
+@taking_arguments_of(rope_forward)
+def _mixed(x: Array, cos: Array, sin: Array, *, interleaved: bool = True, **options: Any) -> Any:
     x1, x2 = split_pairs(x, False)
     cos1, cos2, sin1, sin2 = _mixed_tables(cos, sin)
     y = join_pairs(x1 * cos1 - x2 * sin1, x2 * cos2 + x1 * sin2, False)
-    return y, RopeResiduals(x, cos, sin, interleaved)
+    return y, RopeResiduals(x, cos, sin, interleaved, interleaved)
 
 
 def _mixed_backward(dy: Array, residuals: RopeResiduals) -> Any:
-    x, cos, sin, _ = residuals
+    x, cos, sin, *_ = residuals
     (x1, x2), (dy1, dy2) = split_pairs(x, False), split_pairs(dy, False)
     cos1, cos2, sin1, sin2 = _mixed_tables(cos, sin)
     dx = join_pairs(dy1 * cos1 + dy2 * sin2, dy2 * cos2 - dy1 * sin1, False)
     dcos = sum(split_pairs(join_pairs(dy1 * x1, dy2 * x2, False), True))
     dsin = sum(split_pairs(join_pairs(-dy1 * x2, dy2 * x1, False), True))
     return dx, unbroadcast(dcos, cos.shape), unbroadcast(dsin, sin.shape)
-
-
-def _deinterleaved(x: Array, cos: Array, sin: Array, *, interleaved: bool = True) -> Any:
-    y, residuals = rope_forward(x, cos, sin, interleaved=interleaved)
-    return join_pairs(*split_pairs(y, interleaved), False), residuals
-
-
-def _deinterleaved_backward(dy: Array, residuals: RopeResiduals) -> Any:
-    return rope_backward(join_pairs(*split_pairs(dy, False), residuals.interleaved), residuals)
 
 
 def _table_mean(dy: Array, residuals: RopeResiduals) -> Any:
@@ -110,7 +102,11 @@ ROPE: dict[str, Mistake] = {
     "rope.deinterleaved_output": Mistake(
         "rope", "LAYOUT", "reads pairs (2i, 2i + 1), writes halves → writes where it read",
         "scores agree, cached keys are permuted", convention="rope.interleaved",
-        forward=_deinterleaved, backward=_deinterleaved_backward),
+        forward=changed(rope_forward, interleaved_output=lambda a: False)),
+    "rope.output_layout_ignored": Mistake(
+        "rope", "LAYOUT", "writes where it read → in the layout that is asked for",
+        "scores agree, cached keys are permuted", convention="rope.output_layout",
+        forward=changed(rope_forward, interleaved_output=lambda a: None)),
     "rope.conjugate": Mistake(
         "rope", "LAYOUT", "x1 cos + x2 sin → x1 cos − x2 sin: turned by −angle",
         "right until the keys come from elsewhere",

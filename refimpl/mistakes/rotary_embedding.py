@@ -6,7 +6,7 @@ from typing import Any
 
 from ..namespace import Array, array_namespace
 from ..rotary.embedding import RotaryEmbeddingResiduals, rotary_embedding_backward, rotary_embedding_forward
-from .mistake import Mistake, changed, rewired
+from .mistake import Mistake, changed, rewired, taking_arguments_of
 from .positions import from_zero, in_bfloat16, of_first_sequence
 from .rotary import turned_forward_again
 
@@ -15,16 +15,38 @@ def _heads_second(x: Array) -> Array:
     return array_namespace(x).moveaxis(x, -3, -2) if x.ndim > 2 else x
 
 
-def _along_heads(x: Array, *, positions: Array, base: float = 10000.0, interleaved: bool = True) -> Any:
+@taking_arguments_of(rotary_embedding_forward)
+def _along_heads(x: Array, frequencies: Array | None = None, *rest: Array, positions: Array, **options: Any) -> Any:
     xp = array_namespace(x)
-    if x.ndim > 2:
-        positions = positions[..., :1] + xp.arange(x.shape[-3])
-    y, residuals = rotary_embedding_forward(_heads_second(x), positions=positions, base=base, interleaved=interleaved)
+    if x.ndim <= 2 or (frequencies is not None and frequencies.ndim > 1):
+        return rotary_embedding_forward(x, frequencies, *rest, positions=positions, **options)
+    positions = positions[..., :1] + xp.arange(x.shape[-3])
+    y, residuals = rotary_embedding_forward(_heads_second(x), frequencies, *rest, positions=positions, **options)
     return _heads_second(y), residuals
 
 
-def _along_heads_backward(dy: Array, residuals: RotaryEmbeddingResiduals) -> Array:
-    return _heads_second(rotary_embedding_backward(_heads_second(dy), residuals))
+@taking_arguments_of(rotary_embedding_backward)
+def _along_heads_backward(dy: Array, residuals: RotaryEmbeddingResiduals) -> Any:
+    if residuals.rope.x.shape == dy.shape:
+        return rotary_embedding_backward(dy, residuals)
+    dx, *rest = rotary_embedding_backward(_heads_second(dy), residuals)
+    return _heads_second(dx), *rest
+
+
+@taking_arguments_of(rotary_embedding_forward)
+def _by_base(x: Array, frequencies: Array | None = None, attention_factor: Array | None = None, **options: Any) -> Any:
+    """Turn by the base, whatever frequencies were given."""
+    y, residuals = rotary_embedding_forward(x, **options)
+    if frequencies is None:
+        return y, residuals
+    _, given = rotary_embedding_forward(x, frequencies, attention_factor, **options)
+    return y, residuals._replace(angles=given.angles)
+
+
+@taking_arguments_of(rotary_embedding_backward)
+def _detached(dy: Array, residuals: RotaryEmbeddingResiduals) -> Any:
+    dx, *gradients = rotary_embedding_backward(dy, residuals)
+    return dx, *(None if gradient is None else gradient * 0 for gradient in gradients)
 
 
 # fmt: off
@@ -64,4 +86,12 @@ ROTARY_EMBEDDING: dict[str, Mistake] = {
         "rotary_embedding", "GRADIENT", "dx turned by +angle → by −angle",
         "position 0 learns, later ones learn noise", ("Megatron-LM#5944",),
         backward=rewired(rotary_embedding_backward, rope_backward=turned_forward_again)),
+    "rotary.frequencies_ignored": Mistake(
+        "rotary_embedding", "SCALE", "turned by the base → by the frequencies that are given",
+        "right up to the trained length, nonsense beyond it", convention="rotary.frequencies_given",
+        forward=_by_base, backward=_detached),
+    "rotary.frequencies_detached": Mistake(
+        "rotary_embedding", "GRADIENT", "tables made without gradient → learned through cos and sin",
+        "frequencies stay as they were initialised",
+        backward=_detached),
 }

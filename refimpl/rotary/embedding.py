@@ -6,43 +6,61 @@ from typing import NamedTuple
 
 from jaxtyping import Int, Shaped
 
+from ..angles import CosSin
+from ..errors import require
 from ..namespace import Array
+from .angles import RopeAnglesResiduals, rope_angles_backward, rope_angles_forward
 from .rope import RopeResiduals, rope_backward, rope_cos_sin, rope_forward
 
 
 class RotaryEmbeddingResiduals(NamedTuple):
-    """What the gradient needs: the tables, built once from the positions."""
+    """What the gradient needs: the rotation, and where frequencies were given what made its tables."""
 
-    cos: Shaped[Array, "..."]
-    sin: Shaped[Array, "..."]
     rope: RopeResiduals
+    angles: RopeAnglesResiduals | None
 
 
 def rotary_embedding_forward(
-    x: Shaped[Array, "*B T D"], *, positions: Int[Array, "..."], base: float = 10000.0, interleaved: bool = True
+    x: Shaped[Array, "*B T D"],
+    frequencies: Shaped[Array, "..."] | None = None,
+    attention_factor: Shaped[Array, ""] | None = None,
+    *,
+    positions: Int[Array, "..."],
+    base: float = 10000.0,
+    interleaved: bool = True,
 ) -> tuple[Shaped[Array, "*B T D"], RotaryEmbeddingResiduals]:
     """Turn q or k by its positions.
 
-        y = rope(x, cos(p θ), sin(p θ)),        θ_i = base^(-2i/D)
+        y = rope(x, cos(p θ), sin(p θ)),        θ_i = base^(-2i/D), or the given frequencies
 
     Positions stay integers until the angle is formed; 16 bits would already confuse 256 with 257. With a cache, the
     positions of the new tokens start at the length of the past.
 
     positions: (T,), or broadcastable to (*B, T): for x (B, H, T, D) one row a sequence is (B, 1, T).
+    frequencies: those of any rule (`yarn_frequencies`, ...), or learned, (D/2,) or (H, D/2), instead of base.
+    attention_factor: what comes with them in YaRN and LongRoPE; it multiplies cos and sin.
     Source: Su et al. 2021 (RoFormer), equations 15 and 34.
-    Raises ValueError as `rope_cos_sin` and `rope_forward` do.
+    Raises ValueError for an attention_factor without frequencies, and as `rope_cos_sin` and `rope_forward` do.
     """
-    cos, sin = rope_cos_sin(positions, x.shape[-1], base=base, dtype=x.dtype)
+    if frequencies is None:
+        require(attention_factor is None, "attention_factor", "a factor", "none without frequencies")
+        cos, sin = rope_cos_sin(positions, x.shape[-1], base=base, dtype=x.dtype)
+        angles = None
+    else:
+        (cos, sin), angles = rope_angles_forward(positions, frequencies, attention_factor)
     y, rope = rope_forward(x, cos, sin, interleaved=interleaved)
-    return y, RotaryEmbeddingResiduals(cos, sin, rope)
+    return y, RotaryEmbeddingResiduals(rope, angles)
 
 
 def rotary_embedding_backward(
     dy: Shaped[Array, "*B T D"], residuals: RotaryEmbeddingResiduals
-) -> Shaped[Array, "*B T D"]:
-    """Return dx: turn the gradient back by the same positions.
+) -> tuple[Shaped[Array, "*B T D"], Shaped[Array, "..."] | None, Shaped[Array, ""] | None]:
+    """Return (dx, dfrequencies, dattention_factor): turn the gradient back by the same positions.
 
-    dx = rope(dy, cos(p θ), -sin(p θ))
+    dx = rope(dy, cos(p θ), -sin(p θ)),        and the gradients of the table, passed on to what made it
     """
-    dx, _, _ = rope_backward(dy, residuals.rope)  # y = rope(x, cos, sin)
-    return dx
+    dx, dcos, dsin = rope_backward(dy, residuals.rope)  # y = rope(x, cos, sin)
+    if residuals.angles is None:
+        return dx, None, None
+    _, dfrequencies, dattention_factor = rope_angles_backward(CosSin(dcos, dsin), residuals.angles)
+    return dx, dfrequencies, dattention_factor

@@ -18,10 +18,16 @@ class RopeResiduals(NamedTuple):
     cos: Shaped[Array, "..."]
     sin: Shaped[Array, "..."]
     interleaved: bool
+    interleaved_output: bool
 
 
 def rope_forward(
-    x: Shaped[Array, "*B T D"], cos: Shaped[Array, "..."], sin: Shaped[Array, "..."], *, interleaved: bool = True
+    x: Shaped[Array, "*B T D"],
+    cos: Shaped[Array, "..."],
+    sin: Shaped[Array, "..."],
+    *,
+    interleaved: bool = True,
+    interleaved_output: bool | None = None,
 ) -> tuple[Shaped[Array, "*B T D"], RopeResiduals]:
     """Turn every pair of channels (x1, x2) by its angle.
 
@@ -33,6 +39,8 @@ def rope_forward(
 
     interleaved: pairs (2i, 2i+1), as in the paper, GPT-J, Meta's Llama; False: half-split pairs (i, i + D/2), as in
     GPT-NeoX and most of transformers. The two differ by a fixed permutation of channels.
+    interleaved_output: the layout of y, by default that of x. transformers' DeepSeek-V3 reads interleaved pairs and
+    writes halves: its scores are DeepSeek's own, its queries and cached keys a permutation of them.
     cos, sin: D/2 wide, (T, D/2) or broadcastable to (*B, T, D/2); not checked to be of one angle.
     Source: Su et al. 2021 (RoFormer), equation 34.
     Raises ValueError for an odd D, or cos and sin that do not fit.
@@ -43,7 +51,8 @@ def rope_forward(
     x1, x2 = split_pairs(x, interleaved)  # (*B, T, D/2)
     y1 = x1 * cos - x2 * sin
     y2 = x2 * cos + x1 * sin
-    return join_pairs(y1, y2, interleaved), RopeResiduals(x, cos, sin, interleaved)
+    output = interleaved if interleaved_output is None else interleaved_output
+    return join_pairs(y1, y2, output), RopeResiduals(x, cos, sin, interleaved, output)
 
 
 def rope_backward(
@@ -54,9 +63,9 @@ def rope_backward(
     dx1 = dy1 cos + dy2 sin        dcos = sum of dy1 x1 + dy2 x2
     dx2 = dy2 cos - dy1 sin        dsin = sum of dy2 x1 - dy1 x2
     """
-    x, cos, sin, interleaved = residuals
+    x, cos, sin, interleaved, interleaved_output = residuals
     x1, x2 = split_pairs(x, interleaved)
-    dy1, dy2 = split_pairs(dy, interleaved)
+    dy1, dy2 = split_pairs(dy, interleaved_output)
     dx1 = dy1 * cos + dy2 * sin  # y1 = x1 cos - x2 sin
     dx2 = dy2 * cos - dy1 * sin  # y2 = x2 cos + x1 sin
     dcos = unbroadcast(dy1 * x1 + dy2 * x2, cos.shape)

@@ -15,8 +15,8 @@ def test_grouped_heads_equal_repeated_heads():
     grouped, residuals = attention_forward(Q, K, V)
     repeated, repeated_residuals = attention_forward(Q, k, v)
     np.testing.assert_array_equal(grouped.y, repeated.y)
-    _, dk, dv, _ = attention_backward(Attention(DY, DLSE), residuals)
-    _, dk_each, dv_each, _ = attention_backward(Attention(DY, DLSE), repeated_residuals)
+    _, dk, dv, _, _ = attention_backward(Attention(DY, DLSE), residuals)
+    _, dk_each, dv_each, *_ = attention_backward(Attention(DY, DLSE), repeated_residuals)
     np.testing.assert_allclose(dk, dk_each.reshape(B, G, 3, S, D).sum(2), rtol=1e-12)
     np.testing.assert_allclose(dv, dv_each.reshape(B, G, 3, S, E).sum(2), rtol=1e-12)
 
@@ -63,12 +63,12 @@ def test_an_empty_row_is_zero_and_has_no_gradient():
     out, residuals = attention_forward(Q, K, V, bias, mask=mask)
     assert np.all(out.y[1, :, 2] == 0)
     assert np.all(out.lse[1, :, 2] == -np.inf)
-    dq, dk, dv, dbias = attention_backward(Attention(DY, DLSE), residuals)
+    dq, dk, dv, dbias, _ = attention_backward(Attention(DY, DLSE), residuals)
     assert np.all(dq[1, :, 2] == 0)
     assert all(np.all(np.isfinite(d)) for d in (dq, dk, dv, dbias))
     silent = DY.copy()
     silent[1, :, 2] = 0
-    for a, b in zip(attention_backward(Attention(silent, DLSE), residuals), (dq, dk, dv, dbias), strict=True):
+    for a, b in zip(attention_backward(Attention(silent, DLSE), residuals)[:4], (dq, dk, dv, dbias), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -77,7 +77,7 @@ def test_a_constant_bias_moves_lse_alone():
     moved, residuals = attention_forward(Q, K, V, np.full((H, 1, 1), 3.0))
     np.testing.assert_allclose(moved.y, plain.y, rtol=1e-11)
     np.testing.assert_allclose(moved.lse, plain.lse + 3, rtol=1e-13)
-    *_, dbias = attention_backward(Attention(DY, DLSE), residuals)
+    *_, dbias, _ = attention_backward(Attention(DY, DLSE), residuals)
     np.testing.assert_allclose(dbias[:, 0, 0], DLSE.sum((0, 2)), rtol=1e-12)  # y does not depend on it
 
 

@@ -70,7 +70,7 @@ def test_absent_inputs_get_no_gradient():
     y, residuals = multi_head_attention_forward(X, **w, H=H, G=G)
     gradients = multi_head_attention_backward(np.ones_like(y), residuals)
     absent = {name for name, value in gradients._asdict().items() if value is None}
-    assert absent == {"b_q", "b_k", "b_v", "b_o", "context", "cos", "sin", "bias"}
+    assert absent == {"b_q", "b_k", "b_v", "b_o", "context", "cos", "sin", "bias", "sink"}
 
 
 @pytest.mark.parametrize(

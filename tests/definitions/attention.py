@@ -10,6 +10,7 @@ from mpmath import mp
 from .scalars import Arrays, Inputs, Params, cotangent, exact, number, precise, source, zeros
 
 Row = dict[int, Any]
+SINK = -1  # the key of the sink in a Row of scores: it stands beside the keys and has the value 0
 
 
 def probabilities(scores: Row) -> Row:
@@ -57,12 +58,14 @@ class Call:
     def __init__(self, inputs: Inputs, params: Params) -> None:
         self.q, self.k, self.v = exact(inputs["q"]), exact(inputs["k"]), exact(inputs["v"])
         self.bias = exact(inputs["bias"]) if "bias" in inputs else None
-        self.mask = inputs.get("mask")
-        self.q_offset = params.get("q_offset")
+        self.sink = exact(inputs["sink"]) if "sink" in inputs else None
+        self.mask, self.keep = inputs.get("mask"), inputs.get("keep")
+        self.q_offset, self.p = params.get("q_offset"), number(params.get("p", 0.0))
         self.H, self.T, self.D = self.q.shape[-3:]
         self.G, self.S, self.E = self.v.shape[-3:]
-        scale = params.get("scale")
+        scale, cap = params.get("scale"), params.get("softcap")
         self.scale = 1 / mp.sqrt(self.D) if scale is None else number(scale)
+        self.cap = None if cap is None else number(cap)
 
     def rows(self) -> Any:
         """Each query (batch.., h, i) with its key/value head (batch.., g): H/G neighbouring heads share one."""
@@ -73,25 +76,45 @@ class Call:
         causal = self.q_offset is None or j <= self.q_offset + query[-1]
         return causal and (self.mask is None or bool(self.mask[source((*query, j), np.shape(self.mask))]))
 
+    def product(self, query: tuple[int, ...], head: tuple[int, ...], j: int) -> Any:
+        return self.scale * mp.fsum(self.q[(*query, d)] * self.k[(*head, j, d)] for d in range(self.D))
+
     def score(self, query: tuple[int, ...], head: tuple[int, ...], j: int) -> Any:
-        dot = mp.fsum(self.q[(*query, d)] * self.k[(*head, j, d)] for d in range(self.D))
+        """Gemma Team 2024 (Gemma 2), section 2: cap tanh(score / cap); the bias joins after it."""
+        product = self.product(query, head, j)
         bias = 0 if self.bias is None else self.bias[source((*query, j), self.bias.shape)]
-        return self.scale * dot + bias
+        return (product if self.cap is None else self.cap * mp.tanh(product / self.cap)) + bias
+
+    def slope(self, query: tuple[int, ...], head: tuple[int, ...], j: int) -> Any:
+        """d cap tanh(x / cap) / dx = 1 / cosh^2(x / cap)."""
+        return 1 if self.cap is None else 1 / mp.cosh(self.product(query, head, j) / self.cap) ** 2
 
     def scores(self, query: tuple[int, ...], head: tuple[int, ...]) -> Row:
-        return {j: self.score(query, head, j) for j in range(self.S) if self.visible(query, j)}
+        scores = {j: self.score(query, head, j) for j in range(self.S) if self.visible(query, j)}
+        return scores if self.sink is None else {**scores, SINK: self.sink[query[-2]]}
+
+    def dropout(self, query: tuple[int, ...], j: int) -> Any:
+        """Srivastava et al. 2014: a weight is dropped, or kept and divided by the share that is kept."""
+        if j == SINK:
+            return 0
+        if self.keep is None:
+            return 1
+        return 1 / (1 - self.p) if self.keep[source((*query, j), np.shape(self.keep))] else 0
 
 
 @precise
 def attention(inputs: Inputs, params: Params) -> Arrays:
-    """Vaswani et al. 2017, eq. (1); heads in groups as Ainslie et al. 2023 (GQA), section 2.2; lse_i = ln sum_j exp."""
+    """Vaswani et al. 2017, eq. (1); heads in groups as Ainslie et al. 2023 (GQA), section 2.2; lse_i = ln sum_j exp.
+
+    The sink is one more logit a head, of value 0: OpenAI 2025 (gpt-oss) as released, Xiao et al. 2024.
+    """
     a = Call(inputs, params)
     y, lse = zeros((*a.q.shape[:-1], a.E)), zeros(a.q.shape[:-1])
     for query, head in a.rows():
         scores = a.scores(query, head)
         P = probabilities(scores)
         for e in range(a.E):
-            y[(*query, e)] = mp.fsum(P[j] * a.v[(*head, j, e)] for j in P)
+            y[(*query, e)] = mp.fsum(a.dropout(query, j) * P[j] * a.v[(*head, j, e)] for j in P if j != SINK)
         lse[query] = mp.log(mp.fsum(mp.exp(s) for s in scores.values())) if scores else -mp.inf
     return {"y": y, "lse": lse}
 
@@ -101,19 +124,22 @@ def attention_gradient(inputs: Inputs, params: Params, cotangents: Inputs) -> Ar
     """Chain rule on Vaswani et al. 2017, eq. (1), with dP_k/ds_j = P_k (delta_jk - P_j) and dlse/ds_j = P_j."""
     a = Call(inputs, params)
     dy, dlse = cotangent(cotangents, "y", (*a.q.shape[:-1], a.E)), cotangent(cotangents, "lse", a.q.shape[:-1])
-    dq, dk, dv = zeros(a.q.shape), zeros(a.k.shape), zeros(a.v.shape)
-    dbias = None if a.bias is None else zeros(a.bias.shape)
+    gradient = {name: zeros(np.shape(inputs[name])) for name in ("q", "k", "v", "bias", "sink") if name in inputs}
     for query, head in a.rows():
         P = probabilities(a.scores(query, head))
-        dP = {j: mp.fsum(dy[(*query, e)] * a.v[(*head, j, e)] for e in range(a.E)) for j in P}
+        share = {j: a.dropout(query, j) for j in P}
+        dP = {j: share[j] * mp.fsum(dy[(*query, e)] * a.v[(*head, j, e)] for e in range(a.E)) for j in P}
         for j, through_y in score_gradient(P, dP).items():
             ds = through_y + P[j] * dlse[query]
+            if j == SINK:
+                gradient["sink"][query[-2]] += ds
+                continue
+            if a.bias is not None:
+                gradient["bias"][source((*query, j), a.bias.shape)] += ds
+            dproduct = ds * a.slope(query, head, j) * a.scale
             for d in range(a.D):
-                dq[(*query, d)] += ds * a.scale * a.k[(*head, j, d)]
-                dk[(*head, j, d)] += ds * a.scale * a.q[(*query, d)]
+                gradient["q"][(*query, d)] += dproduct * a.k[(*head, j, d)]
+                gradient["k"][(*head, j, d)] += dproduct * a.q[(*query, d)]
             for e in range(a.E):
-                dv[(*head, j, e)] += P[j] * dy[(*query, e)]
-            if dbias is not None:
-                dbias[source((*query, j), dbias.shape)] += ds
-    gradient = {"q": dq, "k": dk, "v": dv}
-    return gradient if dbias is None else {**gradient, "bias": dbias}
+                gradient["v"][(*head, j, e)] += share[j] * P[j] * dy[(*query, e)]
+    return gradient

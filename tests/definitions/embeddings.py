@@ -1,4 +1,4 @@
-"""Door 1, one scalar at a time: lookup, sinusoid, dropout, and the layer made of them."""
+"""Door 1, one scalar at a time: lookup, dropout, and the layer made of them with the sinusoid."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from mpmath import mp
 
 from .scalars import Arrays, Inputs, Params, cotangent, exact, number, precise, table_row, zeros
+from .sinusoidal import wave
 
 
 @precise
@@ -25,10 +26,16 @@ def token_embedding(inputs: Inputs, params: Params) -> Arrays:
 
 @precise
 def token_embedding_gradient(inputs: Inputs, params: Params, cotangents: Inputs) -> Arrays:
-    """Row v collects dy of every place where id = v (chain rule); the padding row is held constant."""
+    """Row v collects dy of every place where id = v (chain rule); the padding row is held constant.
+
+    scale_grad_by_freq (torch.nn.Embedding): row v is divided by the number of its places.
+    """
     ids, weight = np.asarray(inputs["ids"]), np.asarray(inputs["weight"])
     V, C = weight.shape
     scale = mp.sqrt(C) if params.get("scale_by_sqrt_width", False) else 1
+    places = [0] * V
+    for at in np.ndindex(ids.shape):
+        places[table_row(ids[at], V)] += 1
     dy = cotangent(cotangents, "y", (*ids.shape, C))
     dweight = zeros((V, C))
     for at in np.ndindex(ids.shape):
@@ -36,7 +43,8 @@ def token_embedding_gradient(inputs: Inputs, params: Params, cotangents: Inputs)
         if row == params.get("padding_idx"):
             continue
         for c in range(C):
-            dweight[row, c] += dy[(*at, c)] * scale
+            share = dy[(*at, c)] * scale
+            dweight[row, c] += share / places[row] if params.get("scale_grad_by_freq", False) else share
     return {"weight": dweight}
 
 
@@ -46,42 +54,9 @@ def learned_position(inputs: Inputs, params: Params) -> Arrays:
 
 
 def learned_position_gradient(inputs: Inputs, params: Params, cotangents: Inputs) -> Arrays:
-    """Row p collects dy of every place at position p (chain rule on Gehring et al. 2017, section 3.1)."""
-    return token_embedding_gradient({"ids": inputs["positions"], "weight": inputs["weight"]}, {}, cotangents)
-
-
-def wave(p: Any, column: int, C: int, base: Any) -> tuple[Any, Any]:
-    """One entry of the sinusoidal table, and its derivative with respect to the position p."""
-    k = column // 2
-    w = number(base) ** (-mp.mpf(2 * k) / C)
-    if column % 2 == 0:
-        return mp.sin(p * w), w * mp.cos(p * w)
-    return mp.cos(p * w), -w * mp.sin(p * w)
-
-
-@precise
-def sinusoidal(inputs: Inputs, params: Params) -> Arrays:
-    """Vaswani et al. 2017, section 3.5: PE(p, 2k) = sin(p / 10000^(2k/C)), PE(p, 2k+1) = cos of the same angle."""
-    positions, C = exact(inputs["positions"]), params["C"]
-    y = zeros((*positions.shape, C))
-    for at in np.ndindex(positions.shape):
-        for c in range(C):
-            y[(*at, c)] = wave(positions[at], c, C, params.get("base", 10000.0))[0]
-    return {"y": y}
-
-
-@precise
-def sinusoidal_gradient(inputs: Inputs, params: Params, cotangents: Inputs) -> Arrays:
-    """d/dp of Vaswani et al. 2017, section 3.5: dp = sum_k dy_2k w cos(p w) - dy_2k+1 w sin(p w); none for integers."""
-    if np.asarray(inputs["positions"]).dtype.kind in "iu":
-        return {}
-    positions, C = exact(inputs["positions"]), params["C"]
-    dy = cotangent(cotangents, "y", (*positions.shape, C))
-    dpositions = zeros(positions.shape)
-    for at in np.ndindex(positions.shape):
-        for c in range(C):
-            dpositions[at] += dy[(*at, c)] * wave(positions[at], c, C, params.get("base", 10000.0))[1]
-    return {"positions": dpositions}
+    """Row p collects dy of every place at position p (chain rule on Gehring et al. 2017, section 3.1), save padding."""
+    lookup = {"ids": inputs["positions"], "weight": inputs["weight"]}
+    return token_embedding_gradient(lookup, {"padding_idx": params.get("padding_idx")}, cotangents)
 
 
 def survive(values: np.ndarray, inputs: Inputs, params: Params) -> np.ndarray:
@@ -123,7 +98,7 @@ def transformer_embedding(inputs: Inputs, params: Params) -> Arrays:
     for at in np.ndindex(np.shape(inputs["ids"])):
         for c in range(C):
             if kind == "sinusoidal":
-                total[(*at, c)] += wave(position_of(at, params), c, C, params.get("base", 10000.0))[0]
+                total[(*at, c)] += wave(position_of(at, params), c, C, {"base": params.get("base", 10000.0)})[0]
             if kind == "learned":
                 table = inputs["position_weight"]
                 total[(*at, c)] += number(table[table_row(position_of(at, params), len(table)), c])

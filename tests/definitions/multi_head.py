@@ -73,7 +73,7 @@ class Layer:
         self.q = split(linear(self.projection("q", "x"), {})["y"], self.H)
         self.k = split(linear(self.projection("k", self.memory), {})["y"], self.G)
         self.v = split(linear(self.projection("v", self.memory), {})["y"], self.G)
-        self.attended = {name: inputs[name] for name in ("bias", "mask") if name in inputs}
+        self.attended = {name: inputs[name] for name in ("bias", "sink", "mask", "keep") if name in inputs}
         self.attended.update(q=self.turned(self.q), k=self.turned(self.k), v=self.v)
         self.heads = attention(self.attended, params)["y"]
 
@@ -112,8 +112,9 @@ def multi_head_attention_gradient(inputs: Inputs, params: Params, cotangents: In
     d_output = linear_gradient(layer.output(), {}, cotangents)
     add_projection(gradient, "o", d_output)
     d_attended = attention_gradient(layer.attended, params, {"y": split(d_output["x"], layer.H)})
-    if "bias" in inputs:
-        add(gradient, "bias", d_attended["bias"])
+    for name in ("bias", "sink"):
+        if name in inputs:
+            add(gradient, name, d_attended[name])
     for letter, heads, name in (("q", layer.q, "x"), ("k", layer.k, layer.memory), ("v", layer.v, layer.memory)):
         d_heads = d_attended[letter]
         if letter != "v" and "cos" in inputs:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
+from .angles import rope_angles, rope_angles_gradient
 from .scalars import Arrays, Inputs, Params, cotangent, exact, number, precise, source, zeros
 
 
@@ -28,15 +29,22 @@ def pair(i: int, D: int, params: Params) -> tuple[int, int]:
     return (2 * i, 2 * i + 1) if params.get("interleaved", True) else (i, i + D // 2)
 
 
+def written(i: int, D: int, params: Params) -> tuple[int, int]:
+    """The two channels of the result that show frequency i: the same two, unless another layout is named."""
+    layout = params.get("interleaved_output")
+    return pair(i, D, params if layout is None else {"interleaved": layout})
+
+
 def turns(x: np.ndarray, cos: np.ndarray, sin: np.ndarray, params: Params) -> Any:
-    """For each pair: index of its first and second channel in x, index of its cosine, index of its sine."""
+    """For each pair: where it stands in x, where in the result, index of its cosine, index of its sine."""
     D = x.shape[-1]
     if 2 * cos.shape[-1] != D or 2 * sin.shape[-1] != D:
         raise ValueError(f"{cos.shape[-1]} cosines and {sin.shape[-1]} sines for {D} channels")
     for at in np.ndindex(x.shape[:-1]):
         for i in range(D // 2):
-            first, second = pair(i, D, params)
-            yield (*at, first), (*at, second), source((*at, i), cos.shape), source((*at, i), sin.shape)
+            read = [(*at, channel) for channel in pair(i, D, params)]
+            write = [(*at, channel) for channel in written(i, D, params)]
+            yield read, write, source((*at, i), cos.shape), source((*at, i), sin.shape)
 
 
 @precise
@@ -44,9 +52,9 @@ def rope(inputs: Inputs, params: Params) -> Arrays:
     """Su et al. 2021 (RoFormer), eq. (15): the block of pair (x1, x2) is [[cos, -sin], [sin, cos]]."""
     x, cos, sin = exact(inputs["x"]), exact(inputs["cos"]), exact(inputs["sin"])
     y = zeros(x.shape)
-    for first, second, c, s in turns(x, cos, sin, params):
-        y[first] = x[first] * cos[c] - x[second] * sin[s]
-        y[second] = x[first] * sin[s] + x[second] * cos[c]
+    for (first, second), (to_first, to_second), c, s in turns(x, cos, sin, params):
+        y[to_first] = x[first] * cos[c] - x[second] * sin[s]
+        y[to_second] = x[first] * sin[s] + x[second] * cos[c]
     return {"y": y}
 
 
@@ -56,17 +64,22 @@ def rope_gradient(inputs: Inputs, params: Params, cotangents: Inputs) -> Arrays:
     x, cos, sin = exact(inputs["x"]), exact(inputs["cos"]), exact(inputs["sin"])
     dy = cotangent(cotangents, "y", x.shape)
     dx, dcos, dsin = zeros(x.shape), zeros(cos.shape), zeros(sin.shape)
-    for first, second, c, s in turns(x, cos, sin, params):
-        dx[first] = dy[first] * cos[c] + dy[second] * sin[s]
-        dx[second] = dy[second] * cos[c] - dy[first] * sin[s]
-        dcos[c] += dy[first] * x[first] + dy[second] * x[second]
-        dsin[s] += dy[second] * x[first] - dy[first] * x[second]
+    for (first, second), written_to, c, s in turns(x, cos, sin, params):
+        dfirst, dsecond = (dy[at] for at in written_to)
+        dx[first] = dfirst * cos[c] + dsecond * sin[s]
+        dx[second] = dsecond * cos[c] - dfirst * sin[s]
+        dcos[c] += dfirst * x[first] + dsecond * x[second]
+        dsin[s] += dsecond * x[first] - dfirst * x[second]
     return {"x": dx, "cos": dcos, "sin": dsin}
 
 
 def with_table(inputs: Inputs, params: Params) -> Arrays:
+    """Arguments of rope: the tables from the frequencies that are given, else from the base."""
     D = np.shape(inputs["x"])[-1]
-    table = rope_cos_sin({"positions": inputs["positions"]}, {"D": D, "base": params.get("base", 10000.0)})
+    if "frequencies" in inputs:
+        table = rope_angles({name: array for name, array in inputs.items() if name != "x"}, {})
+    else:
+        table = rope_cos_sin({"positions": inputs["positions"]}, {"D": D, "base": params.get("base", 10000.0)})
     return {"x": inputs["x"], **table}
 
 
@@ -78,7 +91,16 @@ def rotary_embedding(inputs: Inputs, params: Params) -> Arrays:
 
 @precise
 def rotary_embedding_gradient(inputs: Inputs, params: Params, cotangents: Inputs) -> Arrays:
-    """Su et al. 2021 (RoFormer), eq. (15): a rotation is orthogonal, so dx is dy turned by the opposite angles."""
+    """Su et al. 2021 (RoFormer), eq. (15): a rotation is orthogonal, so dx is dy turned by the opposite angles.
+
+    The frequencies and the factor hear of dy through the cosines and sines.
+    """
     dy = cotangent(cotangents, "y", np.shape(inputs["x"]))
-    opposite = {"x": dy, "positions": -np.asarray(inputs["positions"])}
-    return {"x": rotary_embedding(opposite, params)["y"]}
+    opposite = {**inputs, "x": dy, "positions": -np.asarray(inputs["positions"])}
+    gradient = {"x": rotary_embedding(opposite, params)["y"]}
+    if "frequencies" in inputs:
+        table = rope_gradient(with_table(inputs, params), params, cotangents)
+        angles = {name: array for name, array in inputs.items() if name != "x"}
+        through = rope_angles_gradient(angles, {}, {"cos": table["cos"], "sin": table["sin"]})
+        gradient |= {name: value for name, value in through.items() if name != "positions"}
+    return gradient

@@ -27,3 +27,16 @@ def test_the_table_ends():
 def test_negative_position_does_not_wrap():
     with pytest.raises(ValueError, match="positions: got -1"):
         learned_position_forward(np.array([-1]), WEIGHT)
+
+
+def test_padding_row_is_read_but_does_not_learn():
+    positions, weight = np.array([[2, 3, 1], [1, 1, 2]]), np.random.default_rng(8).standard_normal((5, 3))
+    y, residuals = learned_position_forward(positions, weight, padding_idx=1)
+    np.testing.assert_array_equal(y, weight[positions])
+    dweight = learned_position_backward(np.ones((2, 3, 3)), residuals)
+    np.testing.assert_array_equal(dweight[:, 0], [0, 0, 2, 1, 0])
+
+
+def test_padding_idx_outside_the_table():
+    with pytest.raises(ValueError, match=r"padding_idx: got 5; allowed: None or 0 \.\. 4"):
+        learned_position_forward(np.array([0]), np.zeros((5, 3)), padding_idx=5)

@@ -70,3 +70,54 @@ def test_dtype_of_the_table():
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         sinusoidal_forward(np.arange(3), **options)
+
+
+def test_layouts_are_permutations_of_columns():
+    p = np.arange(5)
+    y, halves, flipped = (sinusoidal_forward(p, 7, layout=name)[0] for name in ("interleaved", "sin_cos", "cos_sin"))
+    np.testing.assert_array_equal(halves, y[:, [0, 2, 4, 6, 1, 3, 5]])
+    even, _ = sinusoidal_forward(p, 8, layout="sin_cos", base=100.0)
+    odd, _ = sinusoidal_forward(p, 7, layout="cos_sin", base=100.0 ** (7 / 8))
+    np.testing.assert_allclose(odd, np.roll(even, 4, axis=-1)[:, :7], rtol=1e-14, atol=1e-15)
+    assert flipped.shape == y.shape
+
+
+def test_tensor2tensor_form():
+    """get_timing_signal_1d: exp(-k ln(1e4) / max(h - 1, 1)), sines then cosines, a zero column where odd."""
+    for C in (2, 3, 4, 7, 10, 64):
+        h = C // 2
+        w = np.exp(-np.arange(h) * np.log(1e4) / max(h - 1, 1))
+        angles = np.arange(40)[:, None] * w
+        want = np.concatenate([np.sin(angles), np.cos(angles), np.zeros((40, C % 2))], axis=1)
+        y, _ = sinusoidal_forward(np.arange(40), C, layout="sin_cos", frequency_shift=1, pad_odd=True)
+        np.testing.assert_allclose(y, want, atol=1e-13)
+
+
+def test_slowest_wave_is_two_pi_times_base_only_with_the_shift():
+    p = np.array([2 * math.pi * 10000])
+    shifted, plain = (sinusoidal_forward(p, 512, frequency_shift=shift)[0] for shift in (1, 0))
+    assert abs(shifted[0, 510]) < 1e-9
+    assert abs(plain[0, 510]) > 0.1
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "sin_cos", "cos_sin"])
+@pytest.mark.parametrize("pad_odd", [False, True])
+def test_gradient_in_every_layout(layout, pad_odd):
+    p, dy, h = np.array([0.5, -2.25, 7.0]), np.random.default_rng(5).standard_normal((3, 7)), 1e-6
+    options = {"layout": layout, "pad_odd": pad_odd, "frequency_shift": 1}
+    _, residuals = sinusoidal_forward(p, 7, **options)
+    slope = (sinusoidal_forward(p + h, 7, **options)[0] - sinusoidal_forward(p - h, 7, **options)[0]) / (2 * h)
+    np.testing.assert_allclose(sinusoidal_backward(dy, residuals), (dy * slope).sum(-1), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 4, "layout": "halves"}, "layout: got 'halves'; allowed: 'interleaved', 'sin_cos', 'cos_sin'"),
+        ({"C": 4, "frequency_shift": 2}, "frequency_shift: got 2; allowed: 0, 1"),
+        ({"C": 1, "pad_odd": True}, "C: got 1; allowed: an integer >= 2"),
+    ],
+)
+def test_bad_layouts(options, message):
+    with pytest.raises(ValueError, match=message):
+        sinusoidal_forward(np.arange(3), **options)

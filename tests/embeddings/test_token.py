@@ -79,3 +79,21 @@ def test_a_real_vocabulary_needs_no_one_hot_matrix():
     assert y.shape == dy.shape
     assert dweight.sum() == pytest.approx(32 * 100 * 512 * 512**0.5)
     assert peak < 2 * weight.nbytes
+
+
+@pytest.mark.parametrize("padding_idx", [None, 3])
+def test_scale_grad_by_freq_as_pytorch_has_it(padding_idx):
+    torch = pytest.importorskip("torch")
+    weight = torch.tensor(WEIGHT, requires_grad=True)
+    y = torch.nn.functional.embedding(torch.tensor(IDS), weight, padding_idx, scale_grad_by_freq=True)
+    y.backward(torch.tensor(DY))
+    _, residuals = token_embedding_forward(IDS, WEIGHT, padding_idx=padding_idx, scale_grad_by_freq=True)
+    np.testing.assert_allclose(token_embedding_backward(DY, residuals), weight.grad.numpy(), rtol=1e-14)
+
+
+def test_scale_grad_by_freq_is_the_mean_over_places():
+    _, residuals = token_embedding_forward(IDS, WEIGHT, scale_grad_by_freq=True)
+    dweight = token_embedding_backward(DY, residuals)
+    np.testing.assert_allclose(dweight[3], (DY[0, 0] + DY[0, 2] + DY[1, 1]) / 3, rtol=1e-15)
+    np.testing.assert_array_equal(dweight[0], DY[0, 1])
+    assert np.all(dweight[[2, 4, 5]] == 0)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-Shape = tuple[int, ...]
-
-
-class Input(NamedTuple):
-    """What an op is run on; cotangents: the outputs that get one."""
-
-    params: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-    cotangents: tuple[str, ...] = ("y", "lse")
-
-
-def reals(name: str, shape: Shape, scale: float = 1.0) -> np.ndarray:
-    """Return normal numbers that depend on nothing but the name and the shape."""
-    return scale * np.random.default_rng([*name.encode(), *shape]).normal(size=shape)
-
+from tests.mistakes.given import Input as Input
+from tests.mistakes.given import Shape
+from tests.mistakes.given import reals as reals
+from tests.mistakes.inputs_attention import MASK_INPUTS, OPENING_INPUTS, PIECE_INPUTS, SINK_INPUTS
+from tests.mistakes.inputs_bias import BIAS_INPUTS
+from tests.mistakes.inputs_rotary import ROTARY_EMBEDDING_INPUTS, ROTARY_INPUTS
+from tests.mistakes.inputs_embeddings import EMBEDDING_INPUTS
 
 def tokens(ids: Any, C: int, **params: Any) -> Input:
     return Input(params, {"ids": np.asarray(ids), "weight": reals("weight", (7, C))})
@@ -161,6 +153,7 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "transformer_embedding.batch_as_time": (layer(2, 3, 4), layer(2, 3, 4, position="none")),
     "transformer_embedding.position_not_dropped": (layer(2, 3, 4, table=5, keep=SOME, p=0.25), layer(2, 3, 4, table=5)),
     "transformer_embedding.position_gradient_mean": (layer(2, 3, 4, table=5), layer(1, 3, 4, table=5)),
+    **EMBEDDING_INPUTS,
     "rope.theta_default": (angles([3], 4, base=500.0), angles([3], 2, base=500.0)),
     "rope.exponent_halved": (angles([3], 4), angles([3], 2)),
     "rope.bf16_positions": (angles([257], 4), angles([0, 40, 256], 4)),
@@ -173,6 +166,7 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "rope.layout_swapped_back": (turned((2, 3, 4), interleaved=False), turned((2, 3, 2), interleaved=False)),
     "rope.layout_mixed": (turned((2, 3, 4)), turned((2, 3, 2))),
     "rope.deinterleaved_output": (turned((2, 3, 4)), turned((2, 3, 2))),
+    "rope.output_layout_ignored": (turned((2, 3, 4), interleaved_output=False), turned((2, 3, 4))),
     "rope.conjugate": (turned((2, 3, 4)), None),
     "rope.backward_forward_again": (turned((2, 3, 4)), turned_by_zero((2, 3, 4))),
     "rope.table_gradient_mean": (turned((2, 3, 4)), turned((2, 3, 4), (2, 3, 2))),
@@ -187,6 +181,8 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "rope.offset_not_broadcast": (rotary((2, 3, 2, 4), [[[0, 1]], [[5, 6]]]), rotary((1, 3, 2, 4), [[[5, 6]]])),
     "rotary.bf16_positions": (rotary((1, 4), [257]), rotary((3, 4), [0, 40, 256])),
     "rotary.backward_forward_again": (rotary((2, 4), [0, 1]), rotary((2, 4), [0, 0])),
+    **ROTARY_EMBEDDING_INPUTS,
+    **ROTARY_INPUTS,
     "alibi.slopes_geometric": (slopes(6), slopes(8)),
     "alibi.slopes_next_power": (slopes(6), slopes(8)),
     "alibi.slopes_from_one": (slopes(6), None),
@@ -202,6 +198,8 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "alibi.bf16_distances": (bias(1, 300, 299), bias(3, 5)),
     "alibi.heads_reversed": (bias(3, 5), bias(3, 5, H=1)),
     "alibi.gradient_sign": (bias(3, 5), bias(1, 1)),
+    **BIAS_INPUTS,
+    **MASK_INPUTS,
     "linear.weight_transposed": (linear((2, 3, 4), 4), linear((2, 3, 4), 5)),
     "linear.bias_missing": (linear((2, 3, 4), 5), linear((2, 3, 4), 5, biased=False)),
     "linear.bias_gradient_mean": (linear((2, 3, 4), 5), linear((1, 4), 5)),
@@ -217,6 +215,7 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "softmax.no_max_subtraction": (rows((3, 5), scale=2000.0), rows((3, 5))),
     "softmax.no_row_sum": (rows((3, 5)), None),
     "softmax.diagonal": (rows((3, 5)), rows((3, 1))),
+    **SINK_INPUTS,
     "attention.gqa_tile": (attention(4, 2), attention(4, 1)),
     "attention.scale_none": (attention(), attention(D=1)),
     "attention.scale_twice": (attention(), attention(D=1)),
@@ -250,6 +249,7 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "attention.not_transposed": (attention(T=5), attention()),
     "attention.gqa_not_summed": (attention(4, 2), attention()),
     "attention.bias_not_reduced": (attention(bias=(3, 5)), attention(bias=(2, 2, 3, 5))),
+    **OPENING_INPUTS,
     "multi_head.heads_split_wrong": (heads(), heads(1)),
     "multi_head.heads_merged_wrong": (heads(), heads(1)),
     "multi_head.scale_d_model": (heads(), heads(1)),
@@ -260,4 +260,5 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "multi_head.output_bias_missing": (heads(), heads(biased=False)),
     "multi_head.table_gradient_of_q_only": (heads(), heads(tables=False)),
     "multi_head.share_of_v_missing": (heads(), None),
+    **PIECE_INPUTS,
 }

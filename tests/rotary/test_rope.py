@@ -6,6 +6,7 @@ from refimpl import (
     rope_backward,
     rope_cos_sin,
     rope_forward,
+    rope_frequencies,
     rotary_embedding_backward,
     rotary_embedding_forward,
 )
@@ -56,7 +57,7 @@ def test_backward_turns_back():
     x, dy = RNG.standard_normal((2, 3, 5, 8))
     _, residuals = rotary_embedding_forward(x, positions=np.arange(5))
     back, _ = rotary_embedding_forward(dy, positions=-np.arange(5))
-    np.testing.assert_allclose(rotary_embedding_backward(dy, residuals), back, rtol=1e-14)
+    np.testing.assert_allclose(rotary_embedding_backward(dy, residuals)[0], back, rtol=1e-14)
 
 
 def test_position_zero_does_nothing():
@@ -127,3 +128,42 @@ def test_one_rounded_angle_would_not_be():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_output_layout_is_a_permutation_and_scores_agree():
+    """transformers' DeepSeek-V3 reads pairs and writes halves; DeepSeek's own code writes pairs."""
+    q, k = RNG.standard_normal((2, 5, 8))
+    cos, sin = rope_cos_sin(np.arange(5), 8)
+    pairs = [rope_forward(x, cos, sin)[0] for x in (q, k)]
+    halves = [rope_forward(x, cos, sin, interleaved_output=False)[0] for x in (q, k)]
+    np.testing.assert_array_equal(halves[0], pairs[0][:, [0, 2, 4, 6, 1, 3, 5, 7]])
+    np.testing.assert_allclose(halves[0] @ halves[1].T, pairs[0] @ pairs[1].T, rtol=1e-13)
+    back = rope_forward(halves[0], cos, -sin, interleaved=False, interleaved_output=True)[0]
+    np.testing.assert_allclose(back, q, rtol=1e-13)
+
+
+def test_given_frequencies_replace_the_base():
+    x, positions = RNG.standard_normal((2, 3, 5, 8)), np.arange(2, 7)
+    theta = rope_frequencies(8, base=500.0, xp=np, dtype=np.float64)
+    want, _ = rotary_embedding_forward(x, positions=positions, base=500.0)
+    got, _ = rotary_embedding_forward(x, theta, positions=positions)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+    per_head, residuals = rotary_embedding_forward(x, np.stack([theta] * 3), positions=positions)
+    np.testing.assert_array_equal(per_head, got)
+    _, shared, _ = rotary_embedding_backward(x, rotary_embedding_forward(x, theta, positions=positions)[1])
+    _, each, _ = rotary_embedding_backward(x, residuals)
+    np.testing.assert_allclose(np.sum(each, axis=0), shared, rtol=1e-12, atol=1e-13)
+
+
+def test_scores_grow_by_the_square_of_the_attention_factor():
+    q, k = RNG.standard_normal((2, 5, 8))
+    theta = rope_frequencies(8, xp=np, dtype=np.float64)
+    turned = [rotary_embedding_forward(x, theta, np.asarray(1.25), positions=np.arange(5))[0] for x in (q, k)]
+    plain = [rotary_embedding_forward(x, theta, positions=np.arange(5))[0] for x in (q, k)]
+    np.testing.assert_allclose(turned[0] @ turned[1].T, 1.25**2 * plain[0] @ plain[1].T, rtol=1e-12)
+
+
+def test_attention_factor_belongs_to_frequencies():
+    message = "attention_factor: got a factor; allowed: none without frequencies"
+    with pytest.raises(ValueError, match=message):
+        rotary_embedding_forward(X, None, np.asarray(1.25), positions=np.asarray([0]))
