@@ -33,12 +33,15 @@ def run_check(
     fixtures: Path | str | None = None,
     ops: Sequence[str] = (),
     profiles: Sequence[str] = (),
+    forward: bool = False,
     strict: bool = False,
     json_path: Path | str | None = None,
     selftest: bool = False,
     console: Console | None = None,
 ) -> int:
     """Check an implementation, or with `selftest` the checker itself, and return the exit status.
+
+    With `forward` only outputs are asked for, no gradients.
 
     0 every case passes · 1 a case fails, or none could be compared · 2 usage · 3 fixtures missing, changed or empty ·
     4 no answer kept to the protocol.
@@ -49,22 +52,23 @@ def run_check(
     except (EntryError, ValueError) as error:
         return _end(USAGE, error)
     try:
-        pack = open_pack(fixtures, ops)
+        pack = open_pack(fixtures, ops, gradients=not forward)
         chosen = pairs(pack.cases, profiles)
         if not chosen:
             raise FixtureError(f"{', '.join(ops) or 'the pack'}: no case in profile {', '.join(profiles)}")
         if implementation is None:
             return FAILED if print_controls(console, run_controls(chosen)) else PASSED
-        return _run(implementation, entry or "", pack, chosen, strict, json_path, console)
+        title = f"{entry} against fixtures {pack.manifest['version']}" + (", outputs only" if forward else "")
+        return _run(implementation, entry or "", title, pack, chosen, strict, json_path, console)
     except FixtureError as error:
         return _end(INTEGRITY, error)
 
 
-def open_pack(fixtures: Path | str | None, ops: Sequence[str]) -> Pack:
+def open_pack(fixtures: Path | str | None, ops: Sequence[str], *, gradients: bool = True) -> Pack:
     """Return the cases of some ops, or all, from a folder or from the user's cache, built there at first use."""
     if fixtures is not None:
         verify(fixtures)
-    return read(cached(ops) if fixtures is None else fixtures, ops)
+    return read(cached(ops) if fixtures is None else fixtures, ops, gradients=gradients)
 
 
 def status(verdicts: Sequence[Verdict], strict: bool) -> int:
@@ -78,6 +82,7 @@ def status(verdicts: Sequence[Verdict], strict: bool) -> int:
 def _run(
     implementation: Implementation,
     entry: str,
+    title: str,
     pack: Pack,
     chosen: list[Pair],
     strict: bool,
@@ -86,8 +91,7 @@ def _run(
 ) -> int:
     with progress("checking", len(chosen)) as done:
         verdicts = judge_all(chosen, implementation, done=lambda case: done(case.id))
-    version = f"fixtures {pack.manifest['version']}"
-    print_report(console, verdicts, title=f"{entry} against {version}", strict=strict)
+    print_report(console, verdicts, title=title, strict=strict)
     result = status(verdicts, strict)
     if json_path is not None:
         found = record(verdicts, entry=entry, manifest=pack.manifest, strict=strict, status=result)

@@ -131,7 +131,36 @@ def test_nothing_is_added_where_everything_is_representable(name, profile):
     assert not got.any()
 
 
-THIRD = np.asarray([1.0, 2.0, 5.0])
+def radius(profile: str, compute: Any) -> float:
+    """Return the radius of a computed number."""
+    xp = Bound(profile)
+    return float(compute(xp).data.ravel()[0].rad())
+
+
+@every_profile
+def test_an_inexact_operand_that_comes_through_is_not_rounded_again(profile):
+    third = lambda xp: xp.asarray(floats(1)) / 3  # noqa: E731
+    once = pytest.approx(radius(profile, third), rel=1e-6)
+    assert radius(profile, lambda xp: third(xp) + 0) == once
+    assert radius(profile, lambda xp: xp.zeros((1,)) - third(xp)) == once
+    assert radius(profile, lambda xp: xp.constant(0.25) * third(xp) * 4) == once
+    assert radius(profile, lambda xp: third(xp) / xp.constant(8) / xp.constant(0.125)) == once
+    assert radius(profile, lambda xp: xp.sum(xp.asarray(floats(0, 1, 0)) * third(xp))) == once
+    assert radius(profile, lambda xp: xp.cumulative_sum(xp.asarray(floats(1, 0)) * third(xp))[1:]) == once
+    assert radius(profile, lambda xp: xp.scatter_add(xp.asarray([0]), third(xp), 1)) == once
+    assert radius(profile, lambda xp: third(xp) ** 1) == once
+
+
+@pytest.mark.parametrize("profile", ["bf16", "f16"])
+def test_a_wide_operand_that_comes_through_is_stored(profile):
+    u = U[profile]
+    two, zero = (lambda xp: xp.asarray(floats(2))), (lambda xp: xp.asarray(floats(0)))
+    third = lambda xp: xp.constant(1) / 3  # noqa: E731
+    assert radius(profile, lambda xp: third(xp) * two(xp)) == pytest.approx(u * 2 / 3, rel=0.01)
+    assert radius(profile, lambda xp: two(xp) * third(xp)) == pytest.approx(u * 2 / 3, rel=0.01)
+    assert radius(profile, lambda xp: third(xp) / two(xp)) == pytest.approx(u / 6, rel=0.01)
+    assert radius(profile, lambda xp: zero(xp) + third(xp)) == pytest.approx(u / 3, rel=0.01)
+    assert radius(profile, lambda xp: third(xp) - zero(xp)) == pytest.approx(u / 3, rel=0.01)
 
 
 @pytest.mark.parametrize("profile", ["f64", "f32"])
@@ -202,6 +231,13 @@ class TestUnderflow:
         assert tolerance("f16", lambda xp: xp.sum(xp.asarray(x))) == 0
         assert tolerance("f16", lambda xp: xp.asarray(x)[0] + xp.asarray(x)[1]) == 0
 
+    def test_sums_of_inexact_numbers_do_not_underflow_either(self):
+        tiny = lambda xp: xp.asarray(floats(2.0**-17, 2.0**-18)) / 3  # noqa: E731
+        parts = radius("f16", lambda xp: tiny(xp)[:1]) + radius("f16", lambda xp: tiny(xp)[1:])
+        rounding = 2.0**-18 * 1.1 * U["f16"]
+        assert radius("f16", lambda xp: xp.sum(tiny(xp))) < parts + rounding
+        assert radius("f16", lambda xp: tiny(xp)[:1] + tiny(xp)[1:]) < parts + rounding
+
     def test_each_product_of_a_sum_may_underflow(self):
         x = np.full(5, 2.0**-80)
         got = bound(lambda xp: {"y": xp.asarray(x) @ xp.asarray(x)}, "f32", {"y": np.asarray(5 * 2.0**-160)})["y"]
@@ -226,6 +262,17 @@ class TestOverflow:
         assert np.isinf(got[0])
         assert np.isfinite(got[1])
         assert np.all(np.isfinite(tolerance("bf16", lambda xp: xp.asarray(x) * xp.asarray(x))))
+
+    def test_a_power_of_two_can_be_too_great(self):
+        assert np.isinf(tolerance("f16", lambda xp: xp.asarray(floats(2.0**15)) * 2))
+        assert tolerance("f16", lambda xp: xp.asarray(floats(2.0**14)) * 2) == 0
+
+    def test_a_ball_reaches_further_than_its_midpoint(self):
+        xp = Bound("f16")
+        near_zero = xp.asarray(floats(1)) / 3 * 3 - 1
+        hull = xp.where(near_zero > 0, 60000, -40000)  # 10000 ± 50000
+        assert np.isfinite(float((hull * 1).data[0].rad()))
+        assert (xp.asarray(floats(1.5)) * hull).data[0].is_nan()
 
     def test_a_sum_that_overflows_in_some_order_is_unbounded(self):
         x = np.asarray([3e38, 3e38, -3e38, -3e38]).astype(np.float32)
