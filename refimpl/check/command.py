@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -25,6 +26,17 @@ from .run import Pair, judge_all, pairs
 from .verdict import Verdict
 
 PASSED, FAILED, USAGE, INTEGRITY, PROTOCOL = range(5)
+
+
+class Run(NamedTuple):
+    """What is checked, against what, and how."""
+
+    entry: str
+    implementation: Implementation
+    pack: Pack
+    chosen: list[Pair]
+    forward: bool
+    strict: bool
 
 
 def run_check(
@@ -58,8 +70,7 @@ def run_check(
             raise FixtureError(f"{', '.join(ops) or 'the pack'}: no case in profile {', '.join(profiles)}")
         if implementation is None:
             return FAILED if print_controls(console, run_controls(chosen)) else PASSED
-        title = f"{entry} against fixtures {pack.manifest['version']}" + (", outputs only" if forward else "")
-        return _run(implementation, entry or "", title, pack, chosen, strict, json_path, console)
+        return _report(Run(entry or "", implementation, pack, chosen, forward, strict), json_path, console)
     except FixtureError as error:
         return _end(INTEGRITY, error)
 
@@ -79,22 +90,17 @@ def status(verdicts: Sequence[Verdict], strict: bool) -> int:
     return PASSED if asked and not failures(verdicts, strict) else FAILED
 
 
-def _run(
-    implementation: Implementation,
-    entry: str,
-    title: str,
-    pack: Pack,
-    chosen: list[Pair],
-    strict: bool,
-    json_path: Path | str | None,
-    console: Console,
-) -> int:
-    with progress("checking", len(chosen)) as done:
-        verdicts = judge_all(chosen, implementation, done=lambda case: done(case.id))
-    print_report(console, verdicts, title=title, strict=strict)
-    result = status(verdicts, strict)
+def _report(run: Run, json_path: Path | str | None, console: Console) -> int:
+    """Judge, print, write, and return the exit status."""
+    with progress("checking", len(run.chosen)) as done:
+        verdicts = judge_all(run.chosen, run.implementation, done=lambda case: done(case.id))
+    manifest = run.pack.manifest
+    title = f"{run.entry} against fixtures {manifest['version']}" + (", outputs only" if run.forward else "")
+    print_report(console, verdicts, title=title, strict=run.strict)
+    result = status(verdicts, run.strict)
     if json_path is not None:
-        found = record(verdicts, entry=entry, manifest=pack.manifest, strict=strict, status=result)
+        options = {"forward": run.forward, "strict": run.strict}
+        found = record(verdicts, entry=run.entry, manifest=manifest, options=options, status=result)
         Path(json_path).write_bytes(dump(found))
     return result
 

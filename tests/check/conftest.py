@@ -13,7 +13,6 @@ from refimpl.fixtures.verify import verify
 IDS = (
     "alibi_slopes/six_heads",
     "attention/gqa_6_2",
-    "attention/masked_row",
     "dropout/everything_dropped",
     "linear/square_weight",
     "rope/half_split",

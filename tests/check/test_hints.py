@@ -19,11 +19,11 @@ def said(got: np.ndarray, want: np.ndarray = WANT, tol: float = 1e-6, **inputs: 
     return hints({"y": got}, {"y": want}, {"y": tols}, found, inputs)
 
 
-@pytest.mark.parametrize(
-    ("factor", "name"),
-    [(2.0, "2"), (-1.0, "−1"), (0.5, "1/2"), (5.0, "5"), (1 / math.sqrt(7), "0.37796 (1/√7)"), (1.2345, "1.2345")]
-    + [(1 / math.log(2), "1.4427 (1/ln 2)")],
-)
+FACTORS = {2.0: "2", -1.0: "−1", 0.5: "1/2", 5.0: "5", 1.2345: "1.2345"}
+FACTORS |= {1 / math.sqrt(7): "0.37796 (1/√7)", 1 / math.log(2): "1.4427 (1/ln 2)"}
+
+
+@pytest.mark.parametrize(("factor", "name"), FACTORS.items())
 def test_a_constant_factor_is_named(factor: float, name: str) -> None:
     assert said(WANT * factor) == (f"y: {name} × the right one",)
     assert not any("×" in remark for remark in said(WANT * factor + 1e-3 * X))
@@ -59,10 +59,16 @@ def test_rounding_to_a_narrower_format() -> None:
 def test_where_it_is_out() -> None:
     got = WANT.copy()
     got[:, 2:, 4] += 1
-    assert said(got) == ("y: out only from index 2 on of axis 1 (length 5)", "y: out only at index 4 of axis 2 (length 7)")
+    assert said(got) == (
+        "y: out only from index 2 on of axis 1 (length 5)",
+        "y: out only at index 4 of axis 2 (length 7)",
+    )
     got = WANT.copy()
     got[0, 1:3, :] += X[0, 1:3, :]
-    assert said(got) == ("y: out only at index 0 of axis 0 (length 3)", "y: out only at indices 1 to 2 of axis 1 (length 5)")
+    assert said(got) == (
+        "y: out only at index 0 of axis 0 (length 3)",
+        "y: out only at indices 1 to 2 of axis 1 (length 5)",
+    )
     got = WANT.copy()
     got[..., 1::2] += X[..., 1::2]
     assert said(got) == ("y: out only at indices 1, 3, 5 of axis 2 (length 7)",)

@@ -61,7 +61,7 @@ def test_a_crash_fails_and_unsupported_does_not(loaded: Loaded) -> None:
 def test_an_implementation_that_prints_and_writes_into_its_inputs_harms_nothing(loaded: Loaded) -> None:
     case = loaded["rope/interleaved"]
     first, second = (judge(case, "f32", adapters.speaks) for _ in range(2))
-    assert first == second
+    assert first.outputs == second.outputs
     assert (first.status, first.answer.printed) == ("passed", "compiling kernel for rope")
 
 

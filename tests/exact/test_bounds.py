@@ -111,6 +111,7 @@ EXACT = {
     "scattered sums": lambda xp: xp.scatter_add(xp.asarray([1, 1, 0]), xp.asarray(floats(1.5, 2.25, -3.5)), 3),
     "matrix products": lambda xp: xp.asarray(numbers(3, 5, seed=40, scale=256) // 32) @ xp.asarray(np.eye(5, 4) * 3),
     "masked weights": lambda xp: xp.asarray(floats(0, 0, 1)) @ xp.asarray(floats(9, 7, 0.375)),
+    "sums of nothing": lambda xp: xp.sum(xp.zeros((3, 0)), axis=1) + xp.zeros((3, 0)) @ xp.zeros((0,)),
     "products of factors": lambda xp: xp.prod(xp.asarray(floats(1.5, -2.5, 0, 2))),
     "functions at exact points": lambda xp: xp.stack(
         [xp.exp(0 * xp.pi), xp.cos(0 * xp.pi), xp.sin(0 * xp.pi), xp.tanh(0 * xp.pi), xp.log(xp.constant(1))]
@@ -189,6 +190,14 @@ def test_one_step_has_the_models_constant(units, step, profile):
     rounded_once = 2.0**-53 / U[profile]  # of `want` itself
     assert np.all(got >= units * (1 - 1e-6))
     assert np.all(got <= (units + rounded_once) * (1 + 2.0**-7) + units**2 * U[profile])
+
+
+def test_a_power_errs_as_the_exponential_of_a_product():
+    x, y = floats(10000, 3, 0.5), floats(-0.75, 1.5, 20.25)
+    got = tolerance("f32", lambda xp: xp.asarray(x) ** xp.asarray(y)) / x**y / U["f32"]
+    size = np.abs(y * np.log(x))
+    assert np.all(got >= 4 + 2 * size + 9 * size)
+    assert np.all(got <= (4 + 2 * size + 9 * size) * 1.01)
 
 
 @pytest.mark.parametrize("profile", ["f64", "f32"])
