@@ -92,3 +92,12 @@ def test_cases_agree_on_what_one_alone_leaves_open(loaded: Loaded) -> None:
     settled = agreed([ambiguous, verdict, ambiguous._replace(op="linear")])
     found = [v.diagnosis.mistakes[0] for v in settled if v.diagnosis]
     assert found == ["rope.layout_swapped", "rope.layout_swapped", "rope.other"]
+
+
+def test_a_little_too_far_off_is_not_taken_for_a_mistake_that_changes_nothing_here(loaded: Loaded) -> None:
+    case = loaded["softmax/full_mantissa"]
+    y, tol = case.expected["y"].copy(), case.tolerance("f64")["y"]
+    y[0, 0] += 1.5 * tol[0, 0]
+    found = diagnosed(case, "f64", lambda *_: case.expected | {"y": y})
+    assert (found.verdict, found.mistakes) == (UNKNOWN, ())
+    assert "y: out only at index 0 of axis 0 (length 5)" in found.hints

@@ -219,6 +219,10 @@ def test_parameters_round_once_on_entry():
 def test_a_sum_of_numbers_that_need_more_bits_adds_gamma():
     wide = tolerance("f32", lambda xp: xp.sum(xp.asarray(np.asarray([2.0**23 + 1, 0.5, -1.0]))))
     assert wide == pytest.approx(3 * U["f32"] * (2**23 + 2.5), rel=2**-7)
+    scattered = tolerance(
+        "f32", lambda xp: xp.scatter_add(xp.asarray([1, 1, 0, 1]), xp.asarray(floats(2**23 + 1, 0.5, 0.5, 0)), 2)
+    )
+    assert scattered == pytest.approx([0, 2 * U["f32"] * (2**23 + 1.5)], rel=2**-7)
     assert tolerance("f64", lambda xp: xp.sum(xp.asarray(np.asarray([2.0**23 + 1, 0.5, -1.0])))) == 0
 
 
