@@ -6,6 +6,7 @@ import pytest
 
 from refimpl.fixtures.build import generate
 from refimpl.fixtures.cases import CASES
+from refimpl.fixtures.pack import assemble
 from refimpl.fixtures.place import place
 from refimpl.fixtures.read import LoadedCase, read
 from refimpl.fixtures.verify import verify
@@ -37,3 +38,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(folder: Path) -> dict[str, LoadedCase]:
     """Its cases by id."""
     return {case.id: case for case in read(folder).cases}
+
+
+@pytest.fixture(scope="session")
+def wide(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pack of one case, which no 16-bit profile offers."""
+    names = [f"cases/softmax/full_mantissa.{end}" for end in ("json", "in.safetensors", "out.safetensors")]
+    out = tmp_path_factory.mktemp("wide") / "fixtures"
+    place(out, assemble({name: (folder / name).read_bytes() for name in names}), verify)
+    return out

@@ -147,7 +147,7 @@ def test_an_internal_error_is_not_taken_for_usage(check: Any, monkeypatch: pytes
 
 
 def test_missing_changed_or_empty_fixtures(
-    check: Any, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    check: Any, folder: Path, wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damaged = shutil.copytree(folder, tmp_path / "damaged")
     path = damaged / "cases/rope/interleaved.out.safetensors"
@@ -156,21 +156,10 @@ def test_missing_changed_or_empty_fixtures(
         ({"fixtures": tmp_path / "nowhere"}, "nowhere"),
         ({"fixtures": damaged, "ops": ["linear"]}, "cases/rope/interleaved.out.safetensors: changed"),
         ({"ops": ["alibi"]}, "no case of alibi"),
-        ({"ops": ["softmax"], "profiles": ["f16"], "fixtures": only_wide(folder, tmp_path)}, "no case in profile f16"),
+        ({"ops": ["softmax"], "profiles": ["f16"], "fixtures": wide}, "no case in profile f16"),
     ):
         assert check(RIGHT, **options) == (3, "")
         assert word in capsys.readouterr().err
-
-
-def only_wide(folder: Path, tmp_path: Path) -> Path:
-    """Return a pack of one case, which is not offered in 16 bits."""
-    from refimpl.fixtures.pack import assemble
-    from refimpl.fixtures.place import place
-    from refimpl.fixtures.verify import verify
-
-    names = [f"cases/softmax/full_mantissa.{end}" for end in ("json", "in.safetensors", "out.safetensors")]
-    place(tmp_path / "wide", assemble({name: (folder / name).read_bytes() for name in names}), verify)
-    return tmp_path / "wide"
 
 
 def test_json_holds_everything_and_is_canonical(check: Any, tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ def test_without_an_op_all_cases_that_offer_the_profile_come(folder: Path) -> No
     assert {case.id for case in wide} - {case.id for case in narrow} == {"softmax/full_mantissa"}
 
 
-def test_no_case_is_an_error_and_not_an_empty_list(folder: Path, tmp_path: Path) -> None:
+def test_no_case_is_an_error_and_not_an_empty_list(folder: Path, wide: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="profile: got 'f16', which no case of softmax offers"):
+        refimpl.check.cases(op="softmax", profile="f16", fixtures=wide)
     with pytest.raises(ValueError, match=r"op: got 'ropes'; allowed: .*'rope'"):
         refimpl.check.cases(op="ropes", fixtures=folder)
     with pytest.raises(ValueError, match="profile: got 'fp32'; allowed: 'f64', 'f32', 'bf16', 'f16'"):
