@@ -45,7 +45,7 @@ def diagnose(case: LoadedCase, profile: str, got: Arrays, found: Mapping[str, Co
         return Diagnosis(CONVENTION if MISTAKES[matches[0]].convention else NAMED, tuple(matches))
     alone = [(name, _matches(case_in, runs, [name])) for name in wrong]
     partly = [f"{name} alone matches {ids[0]}" for name, ids in alone if ids]
-    return Diagnosis(UNKNOWN, hints=(*partly, *hints(got, want, tol, found, case.arguments)))
+    return Diagnosis(UNKNOWN, hints=(*partly, *hints(got, want, tol, found, case.arguments, profile=profile)))
 
 
 def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, Arrays]], names: Sequence[str]) -> list[str]:

@@ -13,10 +13,12 @@ WANT = RNG.uniform(0.5, 2.0, (3, 5, 7)) * RNG.choice([-1.0, 1.0], (3, 5, 7))
 X = RNG.normal(size=(3, 5, 7))
 
 
-def said(got: np.ndarray, want: np.ndarray = WANT, tol: float = 1e-6, **inputs: np.ndarray) -> tuple[str, ...]:
+def said(
+    got: np.ndarray, want: np.ndarray = WANT, tol: float = 1e-6, profile: str = "f64", **inputs: np.ndarray
+) -> tuple[str, ...]:
     tols = np.full(want.shape, tol)
     found = {"y": compare(got, want, tols, profile="f64", honest=tol)}
-    return hints({"y": got}, {"y": want}, {"y": tols}, found, inputs)
+    return hints({"y": got}, {"y": want}, {"y": tols}, found, inputs, profile=profile)
 
 
 FACTORS = {2.0: "2", -1.0: "−1", 0.5: "1/2", 5.0: "5", 1.2345: "1.2345"}
@@ -53,6 +55,8 @@ def test_rounding_to_a_narrower_format() -> None:
         name = np.dtype(dtype).name
         remark = f"y: every value is a {name} number: rounded to it on the way"
         assert remark in said(WANT.astype(dtype).astype(np.float64), tol=1e-12)
+        own = {"float32": "f32", "float16": "f16"}[name]  # where it is the format that was asked for
+        assert remark not in said(WANT.astype(dtype).astype(np.float64), tol=1e-12, profile=own)
     assert not any("rounded" in remark for remark in said(np.round(X)))
 
 
@@ -74,6 +78,12 @@ def test_where_it_is_out() -> None:
     assert said(got) == ("y: out only at indices 1, 3, 5 of axis 2 (length 7)",)
 
 
+def test_of_a_single_element_the_index_is_enough() -> None:
+    got = WANT.copy()
+    got[1, 2, 3] += 1
+    assert said(got) == ()
+
+
 def test_masked_rows() -> None:
     want = WANT.copy()
     want[1, 2, :] = 0
@@ -91,7 +101,10 @@ def test_only_gradients() -> None:
     want, tol = dict.fromkeys(names, WANT), dict.fromkeys(names, np.full(WANT.shape, 1e-6))
     got = want | {"grad.x": 2 * WANT, "grad.w": 2 * WANT}
     found = {name: compare(got[name], WANT, tol[name], profile="f64", honest=1e-6) for name in names}
-    assert hints(got, want, tol, found, {}) == ("only gradients differ", "grad.x, grad.w: 2 × the right one")
+    assert hints(got, want, tol, found, {}, profile="f64") == (
+        "only gradients differ",
+        "grad.x, grad.w: 2 × the right one",
+    )
     got["y"] = 2 * WANT
     found["y"] = found["grad.x"]
-    assert hints(got, want, tol, found, {}) == ("y, grad.x, grad.w: 2 × the right one",)
+    assert hints(got, want, tol, found, {}, profile="f64") == ("y, grad.x, grad.w: 2 × the right one",)
