@@ -29,7 +29,7 @@ fixtures: $(BIN)/.core  ## build the fixtures into fixtures/, verify them, print
 	$(BIN)/refimpl verify fixtures
 
 test: $(BIN)/.core  ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-gpu: $(BIN)/.core  ## run the CuPy part of the tests alone (needs a CUDA GPU and CuPy)
 	$(BIN)/python -m pytest -m gpu tests/test_backends.py

@@ -1,9 +1,8 @@
-"""PyTorch on the whole pack, and on shapes that only its fused kernel and its module take."""
+"""PyTorch on the whole pack, its fused kernel and its module on the shapes that they take."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,8 @@ from refimpl.check.compare import compare
 from refimpl.check.report import plain
 from refimpl.check.request import request
 from refimpl.check.verdict import Verdict, judge
-from refimpl.fixtures.build import generate
-from refimpl.fixtures.case import Case
 from refimpl.fixtures.cases import CASES
-from refimpl.fixtures.cases.attention import projections, qkv
-from refimpl.fixtures.place import place
-from refimpl.fixtures.read import LoadedCase, read
-from refimpl.fixtures.rules import Mask, Reals
-from refimpl.fixtures.verify import verify
+from refimpl.fixtures.read import LoadedCase
 
 ALL = ("f64", "f32", "bf16", "f16")
 NAN = "F.softmax of a row of -inf is NaN, as 0/0; scaled_dot_product_attention gives 0 there, as the fixtures"
@@ -54,60 +47,13 @@ KNOWN: list[tuple[str, tuple[str, ...], str, str]] = [
     ("bert_embedding/roberta", ("bf16",), "grad.norm_bias", SUM_OF_BIAS),
 ]
 
-FUSED = [
-    Case("attention/fused", "Dv = Dqk, which the fused kernel asks for", qkv((2,), 3, 3, 5, 7, 4, 4)),
-    Case("attention/fused_causal", "its own causal mask, top-left", qkv((2,), 3, 3, 3, 5, 4, 4), {"q_offset": 0}),
-    Case("attention/fused_lower_right", "a causal bias", qkv((2,), 2, 2, 3, 5, 4, 4), {"q_offset": 2}),
-    Case("attention/fused_gqa", "its own repetition of heads", qkv((2,), 6, 2, 5, 5, 3, 3), {"q_offset": 0}),
-    Case(
-        "attention/fused_masked_row",
-        "a row with no key",
-        {**qkv((2,), 2, 2, 3, 5, 4, 4), "mask": Mask((2, 2, 3, 5), empty=((0, 1, 2), (1, 0, 0)))},
-    ),
-    Case("attention/fused_blocks", "517 keys, more than a block of 512", qkv((1,), 1, 1, 2, 517, 2, 2)),
-]
-MODULE = [
-    Case(
-        "multi_head_attention/module",
-        "one width for all, biases, causal: packed projections",
-        {"x": Reals((2, 5, 6), 2.0), **projections(6, 6, 3, 3, 2, 2, 6, biased=True)},
-        {"H": 3, "q_offset": 0},
-    ),
-    Case(
-        "multi_head_attention/module_cross",
-        "a context of another width, a bias a head, padding: separate projections, and a mask where True drops",
-        {
-            "x": Reals((2, 3, 6), 2.0),
-            "context": Reals((2, 5, 4), 2.0),
-            **projections(6, 4, 3, 3, 2, 2, 6),
-            "mask": Mask((2, 1, 1, 5)),
-            "bias": Reals((3, 3, 5), 2.0),
-        },
-        {"H": 3},
-    ),
-    Case(
-        "multi_head_attention/module_padded_batch_item",
-        "a batch item of padding only",
-        {
-            "x": Reals((3, 4, 6), 2.0),
-            **projections(6, 6, 2, 2, 3, 3, 6, biased=True),
-            "mask": Mask((3, 1, 1, 4), empty=((1, 0, 0),)),
-        },
-        {"H": 2},
-    ),
-]
+FUSED = [id for id in CASES if id.startswith("attention/equal_widths")]
+MODULE = [id for id in CASES if id.startswith("multi_head_attention/one_width")]
 
 
 @pytest.fixture(scope="module")
 def pack() -> dict[str, LoadedCase]:
     return {case.id: case for case in open_pack(None, []).cases}
-
-
-@pytest.fixture(scope="module")
-def shapes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedCase]:
-    folder: Path = tmp_path_factory.mktemp("shapes") / "pack"
-    place(folder, generate(FUSED + MODULE, jobs=1).files, verify)
-    return {case.id: case for case in read(folder).cases}
 
 
 @pytest.mark.parametrize("id", CASES)
@@ -153,16 +99,16 @@ def test_checker_names_the_difference(id: str, profile: str, mistake: str, pack:
     assert diagnosis.mistakes[0] == mistake
 
 
-@pytest.mark.parametrize("id", [case.id for case in FUSED])
-def test_fused_kernel(id: str, shapes: dict[str, LoadedCase]) -> None:
+@pytest.mark.parametrize("id", FUSED)
+def test_fused_kernel(id: str, pack: dict[str, LoadedCase]) -> None:
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # raises where that kernel cannot run
-        found = [judge(shapes[id], profile, run) for profile in shapes[id].profiles]
+        found = [judge(pack[id], profile, run) for profile in pack[id].profiles]
     assert [v.profile for v in found] == list(ALL)
     assert all(v.status == "passed" for v in found), "\n".join(map(plain, found))
 
 
-@pytest.mark.parametrize("id", [case.id for case in MODULE])
-def test_module(id: str, shapes: dict[str, LoadedCase], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("id", MODULE)
+def test_module(id: str, pack: dict[str, LoadedCase], monkeypatch: pytest.MonkeyPatch) -> None:
     forward, calls = torch.nn.MultiheadAttention.forward, 0
 
     def counted(*args: Any, **options: Any) -> Any:
@@ -171,7 +117,7 @@ def test_module(id: str, shapes: dict[str, LoadedCase], monkeypatch: pytest.Monk
         return forward(*args, **options)
 
     monkeypatch.setattr(torch.nn.MultiheadAttention, "forward", counted)
-    found = [judge(shapes[id], profile, run) for profile in shapes[id].profiles]
+    found = [judge(pack[id], profile, run) for profile in pack[id].profiles]
     assert [v.profile for v in found] == list(ALL)
     assert all(v.status == "passed" for v in found), "\n".join(map(plain, found))
     assert calls == len(ALL)

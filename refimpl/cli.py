@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from . import usage
 from .exact.profiles import PROFILES
-from .ops import OPS
 
-FAILED, USAGE, INTEGRITY, PROTOCOL = 1, 2, 3, 4
-INTERRUPTED = 130
-EXTRAS = {"flint": "fixtures", "jsonschema": "fixtures", "ml_dtypes": "fixtures"}  # module -> optional group
 PROFILE_HELP = f"Only {', '.join(PROFILES)}; repeatable."
 HELP = """Proven numbers for how a transformer knows where a token is.
 
@@ -57,59 +51,9 @@ class Table(StrEnum):
     mistakes = "mistakes"
 
 
-def known(option: str, names: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return the names; one that does not exist is a usage error that says what does, closest first."""
-    for name in names:
-        if name not in allowed:
-            close = difflib.get_close_matches(name, allowed, n=3, cutoff=0.5)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
-            raise typer.BadParameter(f"there is no {name!r}.{hint} Allowed: {', '.join(allowed)}.", param_hint=option)
-    return list(names)
-
-
-def _ops(names: list[str] | None) -> list[str]:
-    return known("--op", names or [], list(OPS))
-
-
-def _profiles(names: list[str] | None) -> list[str]:
-    return known("--profile", names or [], list(PROFILES))
-
-
-def _jobs(number: int | None) -> int | None:
-    if number is not None and number < 1:
-        raise typer.BadParameter(f"got {number}; allowed: 1 or more", param_hint="--jobs")
-    return number
-
-
-Op = Annotated[list[str] | None, typer.Option("--op", metavar="OP", callback=_ops, help="Only this op; repeatable.")]
-
-
-@contextmanager
-def _statuses() -> Iterator[None]:
-    """Turn what can go wrong into one message and an exit status."""
-    from .fixtures.errors import BuildError, FixtureError, Refused
-
-    try:
-        yield
-        return
-    except FixtureError as error:
-        message, status = str(error), INTEGRITY
-    except Refused as error:
-        message, status = str(error), USAGE
-    except BuildError as error:
-        message, status = str(error), FAILED
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        message, status = str(error), FAILED
-    except KeyboardInterrupt:
-        message, status = "interrupted; nothing was changed", INTERRUPTED
-    except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        message, status = f"needs {error.name}: pip install 'refimpl[{EXTRAS[error.name]}]'", USAGE
-    err_console.print(f"refimpl: {message}")
-    raise typer.Exit(status)
+Op = Annotated[
+    list[str] | None, typer.Option("--op", metavar="OP", callback=usage.ops, help="Only this op; repeatable.")
+]
 
 
 @app.command()
@@ -117,7 +61,7 @@ def build(
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier pack.")] = Path("fixtures"),
     op: Op = None,
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", callback=_jobs, help="Processes; default one a core.")
+        int | None, typer.Option(metavar="N", callback=usage.jobs, help="Processes; default one a core.")
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only compare with the recorded digests.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Only record the digests (maintainers).")] = False,
@@ -133,7 +77,7 @@ def build(
     """
     if record and (check or op):
         raise typer.BadParameter("it records the whole pack: not with --check or --op", param_hint="--record")
-    with _statuses():
+    with usage.statuses():
         from .fixtures.command import run_build, run_check, run_record
 
         if record:
@@ -151,7 +95,7 @@ def verify(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A pack.")
 
     Names each file that is missing, changed or not listed; a pack of zero cases is an error (exit status 3).
     """
-    with _statuses():
+    with usage.statuses():
         from .fixtures.verify import verify as verified
 
         counts = verified(folder)
@@ -168,7 +112,8 @@ def check(
         Path | None, typer.Option(metavar="DIR", help="A pack; default one built for you, once.")
     ] = None,
     op: Op = None,
-    profile: Annotated[list[str] | None, typer.Option(metavar="P", callback=_profiles, help=PROFILE_HELP)] = None,
+    profile: Annotated[list[str] | None, typer.Option(metavar="P", callback=usage.profiles, help=PROFILE_HELP)] = None,
+    forward: Annotated[bool, typer.Option("--forward", help="Ask for outputs only, no gradients.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Suspicious results fail as well.")] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there too.")] = None,
     selftest: Annotated[bool, typer.Option("--selftest", help="Check the checker: wrong results must fail.")] = False,
@@ -181,7 +126,7 @@ def check(
     refimpl check --entry mypackage.adapter:run
     refimpl check --entry adapter:run --op attention --profile f32 --profile bf16 --strict
     """
-    with _statuses():
+    with usage.statuses():
         from .check.command import run_check
 
         raise typer.Exit(
@@ -190,6 +135,7 @@ def check(
                 fixtures=fixtures,
                 ops=op or [],
                 profiles=profile or [],
+                forward=forward,
                 strict=strict,
                 json_path=json,
                 selftest=selftest,
@@ -208,7 +154,7 @@ def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|
     refimpl list cases --op attention
     refimpl list mistakes | grep GRADIENT
     """
-    with _statuses():
+    with usage.statuses():
         from .fixtures.listing import rows
 
         for row in rows(table.value, op or []):

@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from array_api_compat import numpy
+
 from .attention.attention import attention_backward, attention_forward
 from .attention.batch_masks import document_mask, padding_mask
 from .attention.blocked import blocked_attention_backward, blocked_attention_forward
@@ -193,14 +195,14 @@ def run(
 
     inputs: the op's arrays by name (absent ones left out), and cotangents as "cot.y", "cot.lse"; an absent cotangent is
     zero. want: names out of the op's outputs, "grad.<input>" and "mid.<residual>". The result holds just these names.
-    xp: needed only where `inputs` holds no array. A table that no float array decides the dtype of takes
+    xp: used only where `inputs` holds no array; default NumPy. A table that no float array decides the dtype of takes
     params["dtype"], "float32" or "float64" (default).
     Raises ValueError for an unknown op, input, parameter or wanted name.
     """
     if isinstance(op, str):
         require_one_of("op", op, list(OPS))
         op = OPS[op]
-    xp = xp or (array_namespace(*inputs.values()) if inputs else None)
+    xp = xp or (array_namespace(*inputs.values()) if inputs else numpy)
     options = _options(op, params, inputs, xp)
     result = op.forward(**{name: inputs[name] for name in op.arrays if name in inputs}, **options)
     y, residuals = result if op.backward else (result, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -27,18 +28,32 @@ from .verdict import Verdict
 PASSED, FAILED, USAGE, INTEGRITY, PROTOCOL = range(5)
 
 
+class Run(NamedTuple):
+    """What is checked, against what, and how."""
+
+    entry: str
+    implementation: Implementation
+    pack: Pack
+    chosen: list[Pair]
+    forward: bool
+    strict: bool
+
+
 def run_check(
     entry: str | None,
     *,
     fixtures: Path | str | None = None,
     ops: Sequence[str] = (),
     profiles: Sequence[str] = (),
+    forward: bool = False,
     strict: bool = False,
     json_path: Path | str | None = None,
     selftest: bool = False,
     console: Console | None = None,
 ) -> int:
     """Check an implementation, or with `selftest` the checker itself, and return the exit status.
+
+    With `forward` only outputs are asked for, no gradients.
 
     0 every case passes · 1 a case fails, or none could be compared · 2 usage · 3 fixtures missing, changed or empty ·
     4 no answer kept to the protocol.
@@ -49,22 +64,22 @@ def run_check(
     except (EntryError, ValueError) as error:
         return _end(USAGE, error)
     try:
-        pack = open_pack(fixtures, ops)
+        pack = open_pack(fixtures, ops, gradients=not forward)
         chosen = pairs(pack.cases, profiles)
         if not chosen:
             raise FixtureError(f"{', '.join(ops) or 'the pack'}: no case in profile {', '.join(profiles)}")
         if implementation is None:
             return FAILED if print_controls(console, run_controls(chosen)) else PASSED
-        return _run(implementation, entry or "", pack, chosen, strict, json_path, console)
+        return _report(Run(entry or "", implementation, pack, chosen, forward, strict), json_path, console)
     except FixtureError as error:
         return _end(INTEGRITY, error)
 
 
-def open_pack(fixtures: Path | str | None, ops: Sequence[str]) -> Pack:
+def open_pack(fixtures: Path | str | None, ops: Sequence[str], *, gradients: bool = True) -> Pack:
     """Return the cases of some ops, or all, from a folder or from the user's cache, built there at first use."""
     if fixtures is not None:
         verify(fixtures)
-    return read(cached(ops) if fixtures is None else fixtures, ops)
+    return read(cached(ops) if fixtures is None else fixtures, ops, gradients=gradients)
 
 
 def status(verdicts: Sequence[Verdict], strict: bool) -> int:
@@ -75,22 +90,17 @@ def status(verdicts: Sequence[Verdict], strict: bool) -> int:
     return PASSED if asked and not failures(verdicts, strict) else FAILED
 
 
-def _run(
-    implementation: Implementation,
-    entry: str,
-    pack: Pack,
-    chosen: list[Pair],
-    strict: bool,
-    json_path: Path | str | None,
-    console: Console,
-) -> int:
-    with progress("checking", len(chosen)) as done:
-        verdicts = judge_all(chosen, implementation, done=lambda case: done(case.id))
-    version = f"fixtures {pack.manifest['version']}"
-    print_report(console, verdicts, title=f"{entry} against {version}", strict=strict)
-    result = status(verdicts, strict)
+def _report(run: Run, json_path: Path | str | None, console: Console) -> int:
+    """Judge, print, write, and return the exit status."""
+    with progress("checking", len(run.chosen)) as done:
+        verdicts = judge_all(run.chosen, run.implementation, done=lambda case: done(case.id))
+    manifest = run.pack.manifest
+    title = f"{run.entry} against fixtures {manifest['version']}" + (", outputs only" if run.forward else "")
+    print_report(console, verdicts, title=title, strict=run.strict)
+    result = status(verdicts, run.strict)
     if json_path is not None:
-        found = record(verdicts, entry=entry, manifest=pack.manifest, strict=strict, status=result)
+        options = {"forward": run.forward, "strict": run.strict}
+        found = record(verdicts, entry=run.entry, manifest=manifest, options=options, status=result)
         Path(json_path).write_bytes(dump(found))
     return result
 

@@ -39,13 +39,13 @@ def diagnose(case: LoadedCase, profile: str, got: Arrays, found: Mapping[str, Co
     wrong = [name for name in got if found[name].off]
     case_in = sought(got, want, tol, wrong, exact.PROFILES[profile].storage.unit_roundoff)
     known = [id for id, mistake in MISTAKES.items() if mistake.op == case.op]
-    rough = {id: _rough(id, case, profile) for id in known}
-    runs = {id: (_run(id, case, profile), rough[id]) for id in known if resembles(case_in, rough[id])}
+    rough = {id: _rough(id, case, profile, list(got)) for id in known}
+    runs = {id: (_run(id, case, profile, list(got)), rough[id]) for id in known if resembles(case_in, rough[id])}
     if matches := _matches(case_in, runs, list(got)) or _matches(case_in, runs, wrong):
         return Diagnosis(CONVENTION if MISTAKES[matches[0]].convention else NAMED, tuple(matches))
     alone = [(name, _matches(case_in, runs, [name])) for name in wrong]
     partly = [f"{name} alone matches {ids[0]}" for name, ids in alone if ids]
-    return Diagnosis(UNKNOWN, hints=(*partly, *hints(got, want, tol, found, case.arguments)))
+    return Diagnosis(UNKNOWN, hints=(*partly, *hints(got, want, tol, found, case.arguments, profile=profile)))
 
 
 def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, Arrays]], names: Sequence[str]) -> list[str]:
@@ -59,21 +59,21 @@ def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, Arrays]], names: 
     return [id for id in found if alike(case_in, best[found[0]], best[id], names)]
 
 
-def _run(id: str, case: LoadedCase, profile: str) -> Arrays:
+def _run(id: str, case: LoadedCase, profile: str, want: list[str]) -> Arrays:
     """Return what a mutant gives for a case in a profile, nothing where it does not run."""
     try:
-        return exact.nearest(computation(mutant(id), case.params, case.arguments, case.want), profile)
+        return exact.nearest(computation(mutant(id), case.params, case.arguments, want), profile)
     except DOES_NOT_RUN:
         return {}
 
 
-def _rough(id: str, case: LoadedCase, profile: str) -> Arrays:
+def _rough(id: str, case: LoadedCase, profile: str, want: list[str]) -> Arrays:
     """Return what it gives in NumPy, in the wide format: a hundred times faster, and rules most mutants out."""
     wide = exact.PROFILES[profile].wide.name
     inputs = {name: x.astype(wide) if x.dtype.kind == "f" else x for name, x in case.arguments.items()}
     try:
         with np.errstate(all="ignore"):
-            found = ops.run(mutant(id), case.params, inputs, case.want, xp=np)
+            found = ops.run(mutant(id), case.params, inputs, want, xp=np)
     except DOES_NOT_RUN:
         return {}
     return {name: array.astype(np.float64) for name, array in found.items()}

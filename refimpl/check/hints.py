@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import ml_dtypes
 import numpy as np
 
+from ..exact.profiles import FORMATS, PROFILES
 from ..fixtures.budget import worst
 from .compare import Comparison
 
@@ -17,18 +18,20 @@ NEAR = 2.0  # tolerances: what is multiplied or moved has been rounded once more
 NARROWER = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float32": np.float32}
 
 
-def hints(got: Arrays, want: Arrays, tol: Arrays, found: Mapping[str, Comparison], inputs: Arrays) -> tuple[str, ...]:
+def hints(
+    got: Arrays, want: Arrays, tol: Arrays, found: Mapping[str, Comparison], inputs: Arrays, *, profile: str
+) -> tuple[str, ...]:
     """Return short remarks, most telling first. `found` holds the comparisons of `got`, in float64, with `want`."""
     wrong = [name for name in found if found[name].off]
     said: dict[str, list[str]] = {}
     for name in wrong:
-        for remark in _of_one(got[name], want[name], tol[name], inputs):
+        for remark in _of_one(got[name], want[name], tol[name], inputs, PROFILES[profile].storage.precision):
             said.setdefault(remark, []).append(name)
     only = ["only gradients differ"] if len(wrong) < len(found) and all(n.startswith("grad.") for n in wrong) else []
     return (*only, *(f"{', '.join(names)}: {remark}" for remark, names in said.items()))
 
 
-def _of_one(got: np.ndarray, want: np.ndarray, tol: np.ndarray, inputs: Arrays) -> Iterator[str]:
+def _of_one(got: np.ndarray, want: np.ndarray, tol: np.ndarray, inputs: Arrays, precision: int) -> Iterator[str]:
     """Remark on one output: what it is instead, and where it is out."""
     if got.shape != want.shape:
         yield from _moved_axes(got, want, tol)
@@ -36,7 +39,7 @@ def _of_one(got: np.ndarray, want: np.ndarray, tol: np.ndarray, inputs: Arrays) 
     lengths = {n for array in (*inputs.values(), want) for n in array.shape}
     whole = itertools.chain(
         _copied(got, inputs),
-        _rounded(got, want),
+        _rounded(got, want, [name for name in NARROWER if FORMATS[name].precision < precision]),
         _factor(got, want, tol, lengths),
         _shift(got, want, tol),
         _moved_axes(got, want, tol),
@@ -106,12 +109,12 @@ def _moved_axes(got: np.ndarray, want: np.ndarray, tol: np.ndarray) -> Iterator[
             return
 
 
-def _rounded(got: np.ndarray, want: np.ndarray) -> Iterator[str]:
+def _rounded(got: np.ndarray, want: np.ndarray, formats: Sequence[str]) -> Iterator[str]:
     """Say so where every value is a number of a narrower format, and most are the right one rounded to it."""
     with np.errstate(all="ignore"):
-        held = {name: np.array_equal(got.astype(dtype).astype(np.float64), got) for name, dtype in NARROWER.items()}
-        right = {name: np.mean(want.astype(dtype).astype(np.float64) == got) for name, dtype in NARROWER.items()}
-    best = max((name for name in held if held[name]), key=right.__getitem__, default=None)
+        held = [name for name in formats if np.array_equal(got.astype(NARROWER[name]).astype(np.float64), got)]
+        right = {name: np.mean(want.astype(NARROWER[name]).astype(np.float64) == got) for name in held}
+    best = max(right, key=right.__getitem__, default=None)
     if best and right[best] > 0.5 and not np.array_equal(got, want):
         yield f"every value is a {best} number: rounded to it on the way"
 
@@ -126,7 +129,9 @@ def _masked_rows(outside: np.ndarray, want: np.ndarray, inputs: Arrays) -> Itera
 
 
 def _where(outside: np.ndarray) -> Iterator[str]:
-    """Say on which indices of each axis something is out, unless it is on all of them."""
+    """Say on which indices of each axis something is out, unless it is on all of them, or a single element."""
+    if np.count_nonzero(outside) == 1:
+        return
     for axis, length in enumerate(outside.shape):
         hit = np.flatnonzero(outside.any(axis=tuple(i for i in range(outside.ndim) if i != axis))).tolist()
         if 0 < len(hit) < length:

@@ -65,18 +65,20 @@ class CheckCase:
             raise AssertionError(f"{self}\n{plain(verdict)}")
 
 
-def cases(op: str | None = None, profile: str = "f32", fixtures: Path | str | None = None) -> list[CheckCase]:
+def cases(
+    op: str | None = None, profile: str = "f32", fixtures: Path | str | None = None, *, forward: bool = False
+) -> list[CheckCase]:
     """Return the cases of an op, or of all, in a profile.
 
         @pytest.mark.parametrize("case", refimpl.check.cases(op="rope"), ids=str)
 
-    fixtures: a pack; None builds what is needed once into the user's cache directory.
+    fixtures: a pack; None builds what is needed once into the user's cache directory. forward: no gradients.
     Raises ValueError for an unknown op or profile; FixtureError for a pack that is damaged or has no such case.
     """
     if op is not None:
         require_one_of("op", op, list(OPS))
     require_one_of("profile", profile, list(PROFILES))
-    pack = open_pack(fixtures, [] if op is None else [op])
+    pack = open_pack(fixtures, [] if op is None else [op], gradients=not forward)
     found = [CheckCase(case, profile) for case, profile in pairs(pack.cases, [profile])]
     if not found:
         raise ValueError(f"profile: got {profile!r}, which no case of {op or 'the pack'} offers")

@@ -16,16 +16,16 @@ FORMAT = 1
 
 
 def record(
-    verdicts: Sequence[Verdict], *, entry: str, manifest: Mapping[str, Any], strict: bool, status: int
+    verdicts: Sequence[Verdict], *, entry: str, manifest: Mapping[str, Any], options: Mapping[str, bool], status: int
 ) -> dict[str, Any]:
     """Return the report of a run. Numbers that JSON lacks are strings: "nan", "inf", "-inf"."""
     found = {
         "format": FORMAT,
         "entry": entry,
         "fixtures": {key: manifest[key] for key in ("suite", "version", "tree_sha256")},
-        "strict": strict,
+        "options": dict(options),
         "exit_status": status,
-        "table": [line._asdict() for line in tallies(verdicts, strict)],
+        "table": [line._asdict() for line in tallies(verdicts, options["strict"])],
         "verdicts": [_verdict(v) for v in verdicts],
     }
     return _finite(found)

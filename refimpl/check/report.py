@@ -46,15 +46,14 @@ def plain(verdict: Verdict, width: int = 100) -> str:
 
 def summary(rows: Sequence[Tally]) -> Table:
     """Return the table by op and profile; what never occurs has no column."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    counted = {"cases": "", "passed": "green", "failed": "bold red", "suspicious": "yellow", "unsupported": "dim"}
+    rare = {name for name in ("suspicious", "unsupported") if not any(getattr(row, name) for row in rows)}
+    shown = [name for name in counted if name not in rare]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if len(shown) > 3 else 1))
     table.add_column("op", no_wrap=True)
     table.add_column("profile", no_wrap=True)
-    counted = {"cases": "", "passed": "green", "failed": "bold red", "suspicious": "yellow", "unsupported": "dim"}
-    shown = [
-        name for name in counted if name not in ("suspicious", "unsupported") or any(getattr(r, name) for r in rows)
-    ]
     for heading in (*shown, "worst budget", "× honest"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", min_width=max(map(len, heading.split())))
     above = ""
     for row in rows:
         counts = [Text(str(getattr(row, name) or "·"), style=counted[name]) for name in shown]

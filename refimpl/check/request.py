@@ -23,14 +23,17 @@ def request(case: LoadedCase, profile: str) -> Request:
     """Return what to ask about a case in a profile.
 
     Reals come in the profile's dtype, which holds every input exactly; real positions stay float32 in 16 bits. Where no
-    other real input tells the dtype of a real output, params["dtype"] names it.
+    other real input tells the dtype of a real output, params["dtype"] names it. Cotangents come along where gradients
+    are wanted.
     """
-    inputs = {name: array.astype(_dtype(name, array, profile)) for name, array in case.arguments.items()}
+    want = wanted(case)
+    given = case.arguments if any(name.startswith("grad.") for name in want) else case.inputs
+    inputs = {name: array.astype(_dtype(name, array, profile)) for name, array in given.items()}
     params = dict(case.params)
     told = any(array.dtype.kind == "f" and name not in WIDE for name, array in case.inputs.items())
     if not told and any(array.dtype.kind == "f" for array in case.outputs.values()):
         params["dtype"] = PROFILES[profile].dtype
-    return Request(case.op, params, inputs, wanted(case))
+    return Request(case.op, params, inputs, want)
 
 
 def wanted(case: LoadedCase) -> list[str]:

@@ -54,7 +54,7 @@ class BoundedSums(Balls):
 
     def _sum(self, total: Data, size: Data, count: Any, last_bit: Any, narrow: bool) -> Data:
         sums = widened_sum(as_ndarray(total), size, count, last_bit, self.wide, products=False)
-        return self.store(sums, narrow, gradual=False)
+        return self.store(sums, narrow, keep=count <= 1, gradual=False)
 
     def product(self, a: np.ndarray, b: np.ndarray, narrow: bool) -> np.ndarray:
         with ctx.workprec(ROUGH):

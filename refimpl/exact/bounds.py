@@ -51,20 +51,21 @@ class Bound(BoundedSums):
         exact = super().elementwise(name, *arrays, narrow=narrow)
         if name in UNTOUCHED:
             return exact
-        if name == "pow":
-            return self.store(self._power(exact, *operands), narrow)
         passed = passes(name, *operands)
-        factor, offset = model(name, operands[0], self.wide)
-        result = widened(exact, self.wide, factor, offset, keep=_any(passed), gradual=name not in SUMS)
+        if name == "pow":
+            result = self._power(exact, operands[0], operands[1], _any(passed))
+        else:
+            factor, offset = model(name, operands[0], self.wide)
+            result = widened(exact, self.wide, factor, offset, keep=_any(passed), gradual=name not in SUMS)
         # what passes is stored already if its own operand was
         stored = [mask & (not x.wide) for mask, x in zip(passed, arrays, strict=False)]
         return self.store(result, narrow, _any(stored), name not in SUMS or any(x.wide for x in arrays))
 
-    def _power(self, exact: Data, x: Data, y: Data) -> Data:
+    def _power(self, exact: Data, x: Data, y: Data, keep: Any) -> Data:
         """An integer power as a product, any other as exp(y log x) with the error of each step."""
         integer = each(is_small_integer, np.bool_)(y)
         factor = (abs_upper(y) + POWER) * self.wide.unit_roundoff * UNIT + 1
-        product = widened(exact, self.wide, factor, keep=np.asarray(y == 1, np.bool_))
+        product = widened(exact, self.wide, factor, keep=keep)
         if integer.all():
             return product
         steps = self.exp(self.multiply(Array(self, y), self.log(Array(self, x)))).data
@@ -109,6 +110,8 @@ def passes(name: str, x: np.ndarray, y: np.ndarray | None = None) -> list[np.nda
         return []
     if name in SUMS:
         return [is_zero(y), is_zero(x)]
+    if name == "pow":
+        return [np.asarray(y == 1, np.bool_)]
     return [is_power_of_two(y)] + ([is_power_of_two(x)] if name == "multiply" else [])
 
 

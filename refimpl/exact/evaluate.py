@@ -99,9 +99,9 @@ def round_up(points: np.ndarray) -> np.ndarray:
     """
     near, float32 = points.astype(np.float64), FORMATS["float32"]
     last = np.maximum(np.where(near > 0, np.frexp(near)[1] - 8, float32.min_exponent), float32.min_exponent)
-    up = np.ldexp(np.ceil(np.ldexp(near, -last)), last)
-    short = ~np.asarray(points <= to_balls(up.astype(OBJECT)), np.bool_)  # where `near` was rounded down onto 8 bits
-    up = np.where(short, up + np.ldexp(1.0, last), up)
+    down = np.ldexp(np.floor(np.ldexp(near, -last)), last)
+    on_it = np.asarray(points <= to_balls(down.astype(OBJECT)), np.bool_)
+    up = np.where(on_it, down, down + np.ldexp(1.0, last))
     return np.where(up <= float32.max_finite, up, np.inf).astype(np.float32)
 
 

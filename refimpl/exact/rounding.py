@@ -32,8 +32,6 @@ def round_point(x: arb, format: Format) -> float:
     top = mantissa.bit_length() + exponent  # |x| < 2^top
     if mantissa == 0 or top < format.min_exponent:  # below half of the least subnormal; exp(-2^34) is never shifted
         return 0.0
-    if top > format.max_exponent:
-        return sign * math.inf
     last = max(top - format.precision, format.min_exponent)  # exponent of the last place
     places = last - exponent
     integer = mantissa << -places if places <= 0 else _half_even(mantissa, places)

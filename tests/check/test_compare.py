@@ -12,7 +12,9 @@ WANT = np.array([[1.0, -2.0, 0.5], [4.0, 0.25, -8.0]])
 TOL = np.full(WANT.shape, 0.5, np.float32)
 
 
-def found(got: object, want: np.ndarray = WANT, tol: np.ndarray | None = TOL, profile: str = "f64", honest: float = 0.1) -> Comparison:
+def found(
+    got: object, want: np.ndarray = WANT, tol: np.ndarray | None = TOL, profile: str = "f64", honest: float = 0.1
+) -> Comparison:
     return compare(np.asarray(got), want, tol, profile=profile, honest=honest)
 
 

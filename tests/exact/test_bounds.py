@@ -111,6 +111,7 @@ EXACT = {
     "scattered sums": lambda xp: xp.scatter_add(xp.asarray([1, 1, 0]), xp.asarray(floats(1.5, 2.25, -3.5)), 3),
     "matrix products": lambda xp: xp.asarray(numbers(3, 5, seed=40, scale=256) // 32) @ xp.asarray(np.eye(5, 4) * 3),
     "masked weights": lambda xp: xp.asarray(floats(0, 0, 1)) @ xp.asarray(floats(9, 7, 0.375)),
+    "sums of nothing": lambda xp: xp.sum(xp.zeros((3, 0)), axis=1) + xp.zeros((3, 0)) @ xp.zeros((0,)),
     "products of factors": lambda xp: xp.prod(xp.asarray(floats(1.5, -2.5, 0, 2))),
     "functions at exact points": lambda xp: xp.stack(
         [xp.exp(0 * xp.pi), xp.cos(0 * xp.pi), xp.sin(0 * xp.pi), xp.tanh(0 * xp.pi), xp.log(xp.constant(1))]
@@ -131,7 +132,36 @@ def test_nothing_is_added_where_everything_is_representable(name, profile):
     assert not got.any()
 
 
-THIRD = np.asarray([1.0, 2.0, 5.0])
+def radius(profile: str, compute: Any) -> float:
+    """Return the radius of a computed number."""
+    xp = Bound(profile)
+    return float(compute(xp).data.ravel()[0].rad())
+
+
+@every_profile
+def test_an_inexact_operand_that_comes_through_is_not_rounded_again(profile):
+    third = lambda xp: xp.asarray(floats(1)) / 3  # noqa: E731
+    once = pytest.approx(radius(profile, third), rel=1e-6)
+    assert radius(profile, lambda xp: third(xp) + 0) == once
+    assert radius(profile, lambda xp: xp.zeros((1,)) - third(xp)) == once
+    assert radius(profile, lambda xp: xp.constant(0.25) * third(xp) * 4) == once
+    assert radius(profile, lambda xp: third(xp) / xp.constant(8) / xp.constant(0.125)) == once
+    assert radius(profile, lambda xp: xp.sum(xp.asarray(floats(0, 1, 0)) * third(xp))) == once
+    assert radius(profile, lambda xp: xp.cumulative_sum(xp.asarray(floats(1, 0)) * third(xp))[1:]) == once
+    assert radius(profile, lambda xp: xp.scatter_add(xp.asarray([0]), third(xp), 1)) == once
+    assert radius(profile, lambda xp: third(xp) ** 1) == once
+
+
+@pytest.mark.parametrize("profile", ["bf16", "f16"])
+def test_a_wide_operand_that_comes_through_is_stored(profile):
+    u = U[profile]
+    two, zero = (lambda xp: xp.asarray(floats(2))), (lambda xp: xp.asarray(floats(0)))
+    third = lambda xp: xp.constant(1) / 3  # noqa: E731
+    assert radius(profile, lambda xp: third(xp) * two(xp)) == pytest.approx(u * 2 / 3, rel=0.01)
+    assert radius(profile, lambda xp: two(xp) * third(xp)) == pytest.approx(u * 2 / 3, rel=0.01)
+    assert radius(profile, lambda xp: third(xp) / two(xp)) == pytest.approx(u / 6, rel=0.01)
+    assert radius(profile, lambda xp: zero(xp) + third(xp)) == pytest.approx(u / 3, rel=0.01)
+    assert radius(profile, lambda xp: third(xp) - zero(xp)) == pytest.approx(u / 3, rel=0.01)
 
 
 @pytest.mark.parametrize("profile", ["f64", "f32"])
@@ -162,6 +192,14 @@ def test_one_step_has_the_models_constant(units, step, profile):
     assert np.all(got <= (units + rounded_once) * (1 + 2.0**-7) + units**2 * U[profile])
 
 
+def test_a_power_errs_as_the_exponential_of_a_product():
+    x, y = floats(10000, 3, 0.5), floats(-0.75, 1.5, 20.25)
+    got = tolerance("f32", lambda xp: xp.asarray(x) ** xp.asarray(y)) / x**y / U["f32"]
+    size = np.abs(y * np.log(x))
+    assert np.all(got >= 4 + 2 * size + 9 * size)
+    assert np.all(got <= (4 + 2 * size + 9 * size) * 1.01)
+
+
 @pytest.mark.parametrize("profile", ["f64", "f32"])
 def test_sine_and_cosine_err_by_4u_absolute(profile):
     x = np.asarray([0.1, 1.0, 3.140625])
@@ -181,6 +219,10 @@ def test_parameters_round_once_on_entry():
 def test_a_sum_of_numbers_that_need_more_bits_adds_gamma():
     wide = tolerance("f32", lambda xp: xp.sum(xp.asarray(np.asarray([2.0**23 + 1, 0.5, -1.0]))))
     assert wide == pytest.approx(3 * U["f32"] * (2**23 + 2.5), rel=2**-7)
+    scattered = tolerance(
+        "f32", lambda xp: xp.scatter_add(xp.asarray([1, 1, 0, 1]), xp.asarray(floats(2**23 + 1, 0.5, 0.5, 0)), 2)
+    )
+    assert scattered == pytest.approx([0, 2 * U["f32"] * (2**23 + 1.5)], rel=2**-7)
     assert tolerance("f64", lambda xp: xp.sum(xp.asarray(np.asarray([2.0**23 + 1, 0.5, -1.0])))) == 0
 
 
@@ -201,6 +243,13 @@ class TestUnderflow:
         x = np.asarray([2.0**-14 + 2.0**-24, -(2.0**-14)])
         assert tolerance("f16", lambda xp: xp.sum(xp.asarray(x))) == 0
         assert tolerance("f16", lambda xp: xp.asarray(x)[0] + xp.asarray(x)[1]) == 0
+
+    def test_sums_of_inexact_numbers_do_not_underflow_either(self):
+        tiny = lambda xp: xp.asarray(floats(2.0**-17, 2.0**-18)) / 3  # noqa: E731
+        parts = radius("f16", lambda xp: tiny(xp)[:1]) + radius("f16", lambda xp: tiny(xp)[1:])
+        rounding = 2.0**-18 * 1.1 * U["f16"]
+        assert radius("f16", lambda xp: xp.sum(tiny(xp))) < parts + rounding
+        assert radius("f16", lambda xp: tiny(xp)[:1] + tiny(xp)[1:]) < parts + rounding
 
     def test_each_product_of_a_sum_may_underflow(self):
         x = np.full(5, 2.0**-80)
@@ -226,6 +275,17 @@ class TestOverflow:
         assert np.isinf(got[0])
         assert np.isfinite(got[1])
         assert np.all(np.isfinite(tolerance("bf16", lambda xp: xp.asarray(x) * xp.asarray(x))))
+
+    def test_a_power_of_two_can_be_too_great(self):
+        assert np.isinf(tolerance("f16", lambda xp: xp.asarray(floats(2.0**15)) * 2))
+        assert tolerance("f16", lambda xp: xp.asarray(floats(2.0**14)) * 2) == 0
+
+    def test_a_ball_reaches_further_than_its_midpoint(self):
+        xp = Bound("f16")
+        near_zero = xp.asarray(floats(1)) / 3 * 3 - 1
+        hull = xp.where(near_zero > 0, 60000, -40000)  # 10000 ± 50000
+        assert np.isfinite(float((hull * 1).data[0].rad()))
+        assert (xp.asarray(floats(1.5)) * hull).data[0].is_nan()
 
     def test_a_sum_that_overflows_in_some_order_is_unbounded(self):
         x = np.asarray([3e38, 3e38, -3e38, -3e38]).astype(np.float32)

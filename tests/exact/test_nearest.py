@@ -80,6 +80,11 @@ def test_powers():
     assert np.array_equal(got, want, equal_nan=True)
 
 
+def test_powers_far_out_of_range_reach_their_limits():
+    x, y = np.asarray([1e300, 1e300, -1e300]), np.asarray([1e300, -1e300, 1e300])
+    assert nearest(lambda xp: {"y": xp.asarray(x) ** xp.asarray(y)}, "f64")["y"].tolist() == [np.inf, 0.0, np.inf]
+
+
 def test_mutants_may_overflow_and_divide_by_zero_in_silence():
     def compute(xp):
         big = xp.exp(xp.asarray([100, 1]))
