@@ -1,4 +1,4 @@
-"""What attention opens for and is made of, in PyTorch: masks, sinks, softcap, norms of q and k, caches, blocks, latents.
+"""What attention opens for and is made of, in PyTorch: masks, sinks, softcap, norms of q, k, caches, blocks, latents.
 
 PyTorch has none of these under one name but the norms and the masks' building blocks; the rest is written as models
 write it, over its own functions.
@@ -146,7 +146,13 @@ def blocked_attention(
     for start in range(0, S, block):
         at = slice(start, start + block)
         part = attend(
-            q, k[..., at, :], v[..., at, :], None if bias is None else bias[..., at], None, visible[..., at], scale=scale
+            q,
+            k[..., at, :],
+            v[..., at, :],
+            None if bias is None else bias[..., at],
+            None,
+            visible[..., at],
+            scale=scale,
         )
         found = part if found is None else merge_blocks(found["y"], found["lse"], part["y"], part["lse"])
     assert found is not None
