@@ -65,6 +65,11 @@ def test_exact_zeros_jump_to_the_precision_they_need():
     assert tried == [128, 1280]
 
 
+def test_integer_powers_of_an_exact_zero_are_zero():
+    got = prove(lambda xp: {"y": (xp.asarray([1, 2]) / 3 * 3 - xp.asarray([1, 2])) ** 3})["y"]
+    assert got.tolist() == [0.0, 0.0]
+
+
 def test_zeros_beside_other_open_elements_do_not_jump():
     def compute(xp):
         third = xp.asarray(1) / 3
