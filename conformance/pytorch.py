@@ -18,9 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
+from conformance import pytorch_attention
 from conformance.pytorch_embeddings import EMBEDDING_OPS, sinusoidal, token_embedding
 from conformance.pytorch_rotary import ROTARY, rope, wide
-from conformance import pytorch_attention
 from refimpl.check import Unsupported
 
 
@@ -278,7 +278,7 @@ def mla_attention(
     return attention(torch.cat((q[..., :N], q_turned), dim=-1), k, v, mask=mask, q_offset=q_offset, scale=scale)
 
 
-OPS: dict[str, Callable[..., Tensor | dict[str, Tensor]]] = {
+OPS: dict[str, Any] = {
     **EMBEDDING_OPS,
     "dropout": dropout,
     "transformer_embedding": transformer_embedding,
@@ -290,4 +290,5 @@ OPS: dict[str, Callable[..., Tensor | dict[str, Tensor]]] = {
     "attention": attention,
     "multi_head_attention": multi_head_attention,
     "mla_attention": mla_attention,
-} | pytorch_attention.OPS
+    **pytorch_attention.OPS,
+}

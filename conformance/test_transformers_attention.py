@@ -150,4 +150,5 @@ def test_cosine_attention_of_swin_v2() -> None:
     theirs = module(torch.tensor(np.swapaxes(q, 1, 2).reshape(B, 4, 6)))[0]
     normed_q, _ = l2_qk_norm_forward(q, scale, max_logit_scale=4.605170185988092)
     out, _ = attention_forward(normed_q, l2_qk_norm_forward(q)[0], q, scale=1.0)
+    assert out.y is not None
     np.testing.assert_allclose(np.swapaxes(out.y, 1, 2).reshape(B, 4, 6), theirs.detach().numpy(), rtol=1e-9)

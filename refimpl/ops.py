@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from array_api_compat import numpy
+import numpy
 
 from .attention.attention import attention_backward, attention_forward
 from .attention.batch_masks import document_mask, padding_mask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from array_api_compat import numpy as xp
+import numpy as xp
 
 from .encodings import TRAINED, Array, D, Encoding
 

@@ -11,8 +11,9 @@ from tests.mistakes.given import Shape
 from tests.mistakes.given import reals as reals
 from tests.mistakes.inputs_attention import MASK_INPUTS, OPENING_INPUTS, PIECE_INPUTS, SINK_INPUTS
 from tests.mistakes.inputs_bias import BIAS_INPUTS
-from tests.mistakes.inputs_rotary import ROTARY_EMBEDDING_INPUTS, ROTARY_INPUTS
 from tests.mistakes.inputs_embeddings import EMBEDDING_INPUTS
+from tests.mistakes.inputs_rotary import ROTARY_EMBEDDING_INPUTS, ROTARY_INPUTS
+
 
 def tokens(ids: Any, C: int, **params: Any) -> Input:
     return Input(params, {"ids": np.asarray(ids), "weight": reals("weight", (7, C))})
