@@ -8,7 +8,7 @@ Every gradient is torch.autograd's. What PyTorch does differently stands in conf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
