@@ -118,6 +118,8 @@ def _figures(found: Comparison) -> list[Text]:
     """Return two lines on one output: the worst element, and how far off it and all the others are."""
     if found.at is None:
         return [Text(found.reason)]
+    if not found.ok and not found.off:
+        return [Text(f"{found.reason}; the values are right")]
     plain_to_see = found.reason in ("", "out of tolerance") or (found.reason == "NaN" and math.isnan(found.got))
     special = "" if plain_to_see else f"{found.reason}  "
     got, want = apart(found.got, found.want)
