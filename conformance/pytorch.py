@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
-from conformance import pytorch_attention
+from conformance import pytorch_attention, pytorch_bias
 from conformance.pytorch_embeddings import EMBEDDING_OPS, sinusoidal, token_embedding
 from conformance.pytorch_rotary import ROTARY, rope, wide
 from refimpl.check import Unsupported
@@ -285,6 +285,7 @@ OPS: dict[str, Any] = {
     **ROTARY,
     "alibi_slopes": alibi_slopes,
     "alibi": alibi,
+    **pytorch_bias.OPS,
     "linear": linear,
     "softmax": softmax,
     "attention": attention,

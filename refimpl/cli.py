@@ -148,17 +148,20 @@ def check(
 def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")], op: Op = None) -> None:
     """List ops, cases, conventions or mistakes.
 
-    One a line: its name, what it is, and why.
+    One a line: its name, what it is, and why. Below the ops: the measured properties of their encodings.
 
     \b
     refimpl list cases --op attention
     refimpl list mistakes | grep GRADIENT
     """
     with usage.statuses():
-        from .fixtures.listing import rows
+        from .fixtures.listing import property_lines, rows
 
         for row in rows(table.value, op or []):
             typer.echo("  ".join(row))
+        if table is Table.ops:
+            for line in property_lines(op or []):
+                typer.echo(line)
 
 
 def main() -> None:

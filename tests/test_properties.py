@@ -17,9 +17,11 @@ def having(key: str) -> set[str]:
 
 
 def test_what_the_papers_say():
-    assert having("absolute") == {"sinusoidal", "learned", "ALiBi, key-only", "FIRE"}
+    assert having("absolute") == {"sinusoidal", "CAPE", "learned", "ALiBi, key-only", "FIRE"}
     assert set(FOUND) - having("endless") == {"learned"}
     assert having("keeps_norm") >= ROPE
+    assert set(FOUND) - having("deterministic") == {"CAPE"}
+    assert {name for name, found in FOUND.items() if found.cost == "T²"} == {n for n in FOUND if FOUND[n].door == 3}
     assert not {"xPos", "sinusoidal", "learned"} & having("keeps_norm")
     assert set(FOUND) - having("length_free") == {"rope, dynamic NTK", "rope, LongRoPE"}
     assert set(FOUND) - having("cache_consistent") == {"rope, dynamic NTK", "rope, LongRoPE", "xPos"}

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from refimpl.fixtures.listing import property_lines
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 
@@ -48,3 +50,8 @@ def test_the_wrong_kernel_is_named_as_shown(tmp_path):
     assert run.returncode == 1, run.stderr
     for line in filter(None, map(str.strip, quoted[1].splitlines())):
         assert line in run.stdout, line
+
+
+def test_measured_properties_are_those_of_today():
+    lines = README.read_text().splitlines()
+    assert [line for line in property_lines()[1:] if line not in lines] == []

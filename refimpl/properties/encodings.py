@@ -28,7 +28,6 @@ class Encoding(NamedTuple):
     bias: Bias | None = None
     parameters: int = 0  # learned numbers for one head of width D and TRAINED positions
     content: bool = False  # the bias depends on q or k
-    random: bool = False  # takes random inputs while training
 
     def scores(
         self, q: Array, k: Array, T: int, S: int, q_offset: int = 0, *, length: int = TRAINED, cached: int | None = None
@@ -59,6 +58,14 @@ def _y(op: str, inputs: Mapping[str, Array], **params: Any) -> Array:
 def _added(op: str, **params: Any) -> dict[str, Any]:
     def place(x: Array, positions: Array, length: int) -> Array:
         return x + _y(op, {"positions": positions}, C=D, **params)
+
+    return {"door": 1, "place_q": place, "place_k": place}
+
+
+def _shaken() -> dict[str, Any]:
+    def place(x: Array, positions: Array, length: int) -> Array:
+        still = {"global_shift": xp.zeros(()), "local_shift": xp.zeros(positions.shape), "log_scale": xp.zeros(())}
+        return x + _y("cape", {"positions": xp.astype(positions, xp.float64), **still}, C=D)
 
     return {"door": 1, "place_q": place, "place_k": place}
 
@@ -140,6 +147,7 @@ def encodings() -> dict[str, Encoding]:
     factors = {"short_factors": [1.0] * (D // 2), "long_factors": [1.0, 1.5, 2.0, 4.0]}
     return {
         "sinusoidal": Encoding("sinusoidal", **_added("sinusoidal")),
+        "CAPE": Encoding("cape", **_shaken()),
         "learned": Encoding("learned_position", **_table()),
         "rope": Encoding("rope", **_turned()),
         "rope, linear": Encoding("linear_frequencies", **_turned("linear_frequencies", factor=4.0)),

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as xp
 
+from ..ops import OPS
 from .encodings import TRAINED, Array, D, Encoding
 
 FAR, NEAR = 2**17, 2**13  # two distances far beyond training, and beyond the longest wave, to see growth
+RANDOM = {"global_shift", "local_shift", "log_scale", "keep"}  # inputs that are drawn anew for every training step
 EXACT = 1e-9  # float64 noise on scores of size 1, and of size FAR
 
 
@@ -48,8 +50,8 @@ def measure(encoding: Encoding) -> Properties:
         length_free=_equal(f, longer),
         cache_consistent=_equal(longer, encoding.scores(q, k, TRAINED, TRAINED, length=4 * TRAINED, cached=TRAINED)),
         endless=_endless(encoding),
-        deterministic=not encoding.random,
-        cost="T²" if encoding.bias else "T",
+        deterministic=not RANDOM & set(OPS[encoding.op].arrays),
+        cost={2: "T", 4: "T²"}[_size(encoding, TRAINED) // _size(encoding, TRAINED // 2)],
     )
 
 
@@ -83,6 +85,15 @@ def _bounded(encoding: Encoding) -> bool:
     q, k = _contents()
     near, far = (float(xp.max(xp.abs(encoding.scores(q, k, 1, S, S - 1)))) for S in (NEAR, FAR))
     return far < 1.2 * near
+
+
+def _size(encoding: Encoding, T: int) -> int:
+    """Count the numbers that an encoding makes for T queries and T keys."""
+    q, k = _contents()
+    if encoding.bias:
+        many_q, many_k = (xp.broadcast_to(x, (T, D)) for x in (q, k))
+        return int(encoding.bias(many_q, many_k, T, T, 0, TRAINED).size)
+    return sum(int(place(q, xp.arange(T), TRAINED).size) for place in (encoding.place_q, encoding.place_k) if place)
 
 
 def _keeps_norm(encoding: Encoding) -> bool:
