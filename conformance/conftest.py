@@ -26,12 +26,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def table(verdicts: list[Verdict]) -> list[str]:
     """Return the table of README.md: a line an op, and in each profile the worst budget of the cases that agree."""
-    lines = [f"| {'op':21} | cases | " + " | ".join(f"{profile:15}" for profile in PROFILES) + " |"]
+    lines = [f"| {'op':24} | cases | " + " | ".join(f"{profile:15}" for profile in PROFILES) + " |"]
     lines.append("|---|--:|" + "---|" * len(PROFILES))
     for op in dict.fromkeys(v.op for v in verdicts):
         cells = [_cell([v for v in verdicts if (v.op, v.profile) == (op, profile)]) for profile in PROFILES]
         cases = len({v.id for v in verdicts if v.op == op})
-        lines.append(f"| {op:21} | {cases:5} | " + " | ".join(f"{cell:15}" for cell in cells) + " |")
+        lines.append(f"| {op:24} | {cases:5} | " + " | ".join(f"{cell:15}" for cell in cells) + " |")
     return lines
 
 

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from conformance.pytorch_rotary import wide
+
 
 def causal_mask(*, T: int, S: int, q_offset: int) -> Tensor:
     return torch.ones(T, S, dtype=torch.bool).tril(q_offset)
@@ -137,7 +139,7 @@ def blocked_attention(
     q_offset: int | None = None,
     scale: float | None = None,
 ) -> dict[str, Tensor]:
-    """Attention block by block, merged by lse: what ring attention does."""
+    """Attention block by block, merged by lse in float32 at least: what ring attention does."""
     T, S = q.shape[-2], k.shape[-2]
     visible = torch.ones(T, S, dtype=torch.bool) if q_offset is None else causal_mask(T=T, S=S, q_offset=q_offset)
     visible = (visible if mask is None else visible & mask).expand(*q.shape[:-1], S)
@@ -154,9 +156,10 @@ def blocked_attention(
             visible[..., at],
             scale=scale,
         )
+        part = {name: tensor.to(wide(q.dtype)) for name, tensor in part.items()}
         found = part if found is None else merge_blocks(found["y"], found["lse"], part["y"], part["lse"])
     assert found is not None
-    return found
+    return {name: tensor.to(q.dtype) for name, tensor in found.items()}
 
 
 def merge_blocks(y1: Tensor, lse1: Tensor, y2: Tensor, lse2: Tensor) -> dict[str, Tensor]:

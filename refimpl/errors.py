@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 from .namespace import Array, array_namespace
@@ -17,6 +19,27 @@ def require(condition: bool, argument: str, got: object, allowed: str) -> None:
 def require_one_of(argument: str, got: object, allowed: Sequence[object]) -> None:
     """Raise ValueError unless `got` is one of the allowed values."""
     require(got in allowed, argument, repr(got), ", ".join(repr(value) for value in allowed) or "nothing")
+
+
+def require_integer(argument: str, value: object, least: int | None = None) -> None:
+    """Raise ValueError unless a parameter is an integer, and not below `least`; a bool or a whole float is none."""
+    integer = isinstance(value, Integral) and not isinstance(value, bool)
+    allowed = "an integer" if least is None else f"an integer >= {least}"
+    require(integer and (least is None or value >= least), argument, repr(value), allowed)  # type: ignore[operator]
+
+
+def require_number(argument: str, value: object, *, above: float = -math.inf) -> None:
+    """Raise ValueError unless a parameter is a finite number above `above`."""
+    finite = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    allowed = "a finite number" if above == -math.inf else f"a finite number > {above:g}"
+    require(finite and value > above, argument, repr(value), allowed)  # type: ignore[operator]
+
+
+def require_shape(argument: str, array: Array, shape: tuple[object, ...]) -> None:
+    """Raise ValueError unless an array has this shape; a letter in it stands for any length."""
+    got = tuple(array.shape)
+    fits = len(got) == len(shape) and all(isinstance(s, str) or g == s for g, s in zip(got, shape, strict=True))
+    require(fits, argument, f"shape {got}", f"shape ({', '.join(map(str, shape))})")
 
 
 def require_integers(argument: str, array: Array) -> None:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from jaxtyping import Bool, Shaped
 
 from ..embeddings.dropout import DropoutResiduals, dropout_backward, dropout_forward
-from ..errors import require
+from ..errors import require, require_integer, require_number
 from ..namespace import Array, array_namespace, device, unbroadcast
-from .heads import repeat_heads, require_attention, score_scale, sum_heads
+from .heads import repeat_heads, require_attention, require_cotangents, score_scale, sum_heads
 from .masks import both, causal_mask
 from .softcap import SoftcapResiduals, softcap_backward, softcap_forward
 from .softmax import softmax_and_lse, softmax_and_lse_backward
@@ -73,6 +73,10 @@ def attention_forward(
     xp = array_namespace(q, k, v, bias, sink, mask, keep)
     require_attention(q, k, v, bias, sink, {"mask": mask, "keep": keep})
     require(keep is not None or p == 0, "p", p, "0 without keep")
+    if q_offset is not None:
+        require_integer("q_offset", q_offset)
+    if scale is not None:
+        require_number("scale", scale)
     H, T, D = q.shape[-3:]
     G, S, _ = k.shape[-3:]
     keys, values = repeat_heads(k, H // G), repeat_heads(v, H // G)  # (*B, H, S, D), (*B, H, S, E)
@@ -110,8 +114,9 @@ def attention_backward(
 
     dk and dv sum over the query heads that share them; dbias sums over the axes along which the bias was broadcast.
     """
-    xp = array_namespace(*dy)
     q, k, v, weights, sink_weights, scale, bias_shape, capped, dropped = residuals
+    xp = array_namespace(q)
+    require_cotangents(dy, tuple(weights.shape[:-1]), v.shape[-1])
     group = q.shape[-3] // k.shape[-3]
     keys, values = repeat_heads(k, group), repeat_heads(v, group)
     scaling = score_scale(scale, q.shape[-1], q)

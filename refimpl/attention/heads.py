@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxtyping import Shaped
 
-from ..errors import require, require_broadcastable, require_mask
+from ..errors import require, require_broadcastable, require_mask, require_shape
 from ..namespace import Array, array_namespace, constant
 
 
@@ -41,6 +43,17 @@ def score_scale(scale: float | None, D: int, like: Array) -> Array:
     return 1 / xp.sqrt(constant(D, like=like)) if scale is None else constant(scale, like=like)
 
 
+def require_cotangents(dy: Any, rows: tuple[int, ...], E: int) -> None:
+    """Raise ValueError unless dy is the pair (dy, dlse) for these rows, at least one of them an array."""
+    form = "Attention(dy, dlse), at least one of them an array"
+    require(isinstance(dy, tuple) and len(dy) == 2 and hasattr(dy, "lse"), "dy", type(dy).__name__, form)
+    require(dy.y is not None or dy.lse is not None, "dy", "None and None", form)
+    if dy.y is not None:
+        require_shape("dy.y", dy.y, (*rows, E))
+    if dy.lse is not None:
+        require_shape("dy.lse", dy.lse, rows)
+
+
 def require_attention(
     q: Array, k: Array, v: Array, bias: Array | None, sink: Array | None, masks: dict[str, Array | None]
 ) -> None:
@@ -53,6 +66,7 @@ def require_attention(
     require(tuple(k.shape) == (*batch, G, S, D), "k", f"shape {tuple(k.shape)}", f"{(*batch, 'G', 'S', D)} to fit q")
     fits = f"{(*batch, G, S, 'E')} to fit k"
     require(tuple(v.shape[:-1]) == (*batch, G, S), "v", f"shape {tuple(v.shape)}", fits)
+    require(S >= 1, "k", "no key", "at least one key (mask it out for an empty row)")
     require(G >= 1 and H % G == 0, "k", f"{G} key heads", f"a divisor of the {H} query heads")
     if bias is not None:
         require_broadcastable("bias", bias, (*batch, H, T, S))

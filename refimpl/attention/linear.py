@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Shaped
 
-from ..errors import require
+from ..errors import require, require_shape
 from ..namespace import Array, array_namespace
 
 
@@ -30,6 +30,7 @@ def linear_forward(
     Source: Vaswani et al. 2017, section 3.2.2 (Q W^Q and its like).
     Raises ValueError where the widths do not meet.
     """
+    require(x.ndim >= 1, "x", f"shape {tuple(x.shape)}", "(..., in)")
     require(weight.ndim == 2, "weight", f"shape {tuple(weight.shape)}", "a matrix (in, out)")
     fits = f"{weight.shape[0]} (weight has shape {tuple(weight.shape)})"
     require(x.shape[-1] == weight.shape[0], "x", f"width {x.shape[-1]}", fits)
@@ -48,6 +49,7 @@ def linear_backward(
     """
     xp = array_namespace(dy)
     x, weight, biased = residuals
+    require_shape("dy", dy, (*x.shape[:-1], weight.shape[1]))
     rows_x = xp.reshape(x, (-1, x.shape[-1]))  # (X, C)
     rows_dy = xp.reshape(dy, (-1, dy.shape[-1]))  # (X, F)
     dx = dy @ xp.matrix_transpose(weight)  # y = x @ weight

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Bool, Shaped
 
-from ..errors import require
+from ..errors import require, require_integer
 from ..namespace import Array
 from ..rotary.rope import RopeResiduals, rope_backward, rope_forward
 from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
@@ -129,7 +129,8 @@ def multi_head_attention_backward(dy: Shaped[Array, "*B T O"], residuals: MultiH
 
 def _require_doors(H: int, G: int, context: Array | None, cos: Array | None, sin: Array | None) -> None:
     """Raise ValueError for options that contradict each other."""
-    require(H >= 1, "H", H, "an integer >= 1")
+    require_integer("H", H, 1)
+    require_integer("G", G, 1)
     require(G >= 1 and H % G == 0, "G", G, f"a divisor of H = {H}")
     require((cos is None) == (sin is None), "sin" if sin is None else "cos", "None", "cos and sin together")
     require(cos is None or context is None, "cos", "a table", "None with a context (q and k share no positions)")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Shaped
 
-from ..errors import require_mask
+from ..errors import require, require_mask, require_shape
 from ..namespace import Array, array_namespace
 
 
@@ -29,6 +29,7 @@ def softmax_forward(
     Source: Bridle 1990; with a mask: Vaswani et al. 2017, section 3.2.3. PyTorch's softmax of a row of -inf is NaN.
     Raises ValueError for a mask that is not boolean or does not fit.
     """
+    require(x.ndim >= 1 and x.shape[-1] >= 1, "x", f"shape {tuple(x.shape)}", "(..., keys) with at least one key")
     if mask is not None:
         require_mask("mask", mask, x.shape)
     y, _ = softmax_and_lse(x, mask)
@@ -42,6 +43,7 @@ def softmax_backward(dy: Shaped[Array, "*X S"], residuals: SoftmaxResiduals) -> 
     """
     xp = array_namespace(dy)
     y = residuals.y
+    require_shape("dy", dy, tuple(y.shape))
     return y * (dy - xp.sum(y * dy, axis=-1, keepdims=True))  # y = exp(x) / sum of exp(x)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Int, Shaped
 
-from ..errors import require
+from ..errors import require_integer, require_shape
 from ..namespace import Array, array_namespace, device, rational_powers
 
 
@@ -34,8 +34,10 @@ def alibi_forward(
     Raises ValueError for T or S below 1.
     """
     xp = array_namespace(slopes)
-    require(T >= 1, "T", T, "an integer >= 1")
-    require(S >= 1, "S", S, "an integer >= 1")
+    require_shape("slopes", slopes, ("H",))
+    require_integer("T", T, 1)
+    require_integer("S", S, 1)
+    require_integer("q_offset", q_offset)
     i = xp.arange(q_offset, q_offset + T, device=device(slopes))[:, None]  # (T, 1)
     j = xp.arange(S, device=device(slopes))[None, :]  # (1, S)
     steps = xp.broadcast_to(j, (T, S)) if key_only else -xp.abs(i - j)
@@ -48,6 +50,7 @@ def alibi_backward(dy: Shaped[Array, "H T S"], residuals: AlibiResiduals) -> Sha
     dslopes[h] = sum over i, j of dy[h, i, j] · steps[i, j],        steps = -|q_offset + i - j|, or j
     """
     xp = array_namespace(dy)
+    require_shape("dy", dy, ("H", *residuals.steps.shape))
     return xp.sum(dy * xp.astype(residuals.steps, dy.dtype), axis=(-2, -1))  # y = slopes · steps
 
 
@@ -63,9 +66,9 @@ def alibi_slopes(H: int, *, max_bias: int = 8, xp: Any, dtype: Any) -> Shaped[Ar
     Source: Press et al. 2022 (ALiBi), section 3, and the authors' code for H that is no power of two.
     Raises ValueError for H or max_bias below 1.
     """
-    require(H >= 1, "H", H, "an integer >= 1")
-    require(max_bias >= 1 and max_bias == int(max_bias), "max_bias", max_bias, "an integer >= 1")
+    require_integer("H", H, 1)
+    require_integer("max_bias", max_bias, 1)
     n = 1 << (H.bit_length() - 1)  # largest power of two <= H
     halves = [2 * h for h in range(1, n + 1)] + list(range(1, 2 * n, 2))[: H - n]  # exponent · 2n / max_bias
-    head, tail = rational_powers(2, [-int(max_bias) * half for half in halves], 2 * n, xp=xp, dtype=dtype)
+    head, tail = rational_powers(2, [-max_bias * half for half in halves], 2 * n, xp=xp, dtype=dtype)
     return head + tail

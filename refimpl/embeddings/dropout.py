@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Shaped
 
-from ..errors import require, require_mask
+from ..errors import require, require_broadcastable, require_mask, require_number
 from ..namespace import Array, array_namespace, constant
 
 
@@ -32,6 +32,7 @@ def dropout_forward(
     Raises ValueError for p outside [0, 1), or a mask that is not boolean or does not fit.
     """
     xp = array_namespace(x, keep)
+    require_number("p", p)
     require(0 <= p < 1, "p", p, "0 <= p < 1")
     require_mask("keep", keep, x.shape)
     return xp.where(keep, x / (1 - constant(p, like=x)), 0.0), DropoutResiduals(keep, p)
@@ -44,4 +45,5 @@ def dropout_backward(dy: Shaped[Array, "*X"], residuals: DropoutResiduals) -> Sh
     """
     xp = array_namespace(dy)
     keep, p = residuals
+    require_broadcastable("keep", keep, dy.shape)
     return xp.where(keep, dy / (1 - constant(p, like=dy)), 0.0)  # y = where(keep, x / (1 - p), 0)

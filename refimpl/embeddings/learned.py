@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Int, Shaped
 
-from ..errors import require, require_index
+from ..errors import require, require_index, require_shape
 from ..namespace import Array, array_namespace, scatter_add
 from .token import take_rows
 
@@ -33,6 +33,7 @@ def learned_position_forward(
     adds 2, RoBERTa and OPT count real tokens. Marian clamps to the last row in silence.
     Raises ValueError for a position outside 0 .. N-1, or such a padding_idx.
     """
+    require_shape("weight", weight, ("N", "C"))
     rows = weight.shape[0]
     require_index("positions", positions, rows, "weight")
     require(padding_idx is None or 0 <= padding_idx < rows, "padding_idx", padding_idx, f"None or 0 .. {rows - 1}")
@@ -46,6 +47,7 @@ def learned_position_backward(dy: Shaped[Array, "*P C"], residuals: LearnedPosit
     """
     xp = array_namespace(dy)
     positions, rows, padding_idx = residuals
+    require_shape("dy", dy, (*positions.shape, "C"))
     if padding_idx is not None:
         dy = xp.where((positions == padding_idx)[..., None], 0.0, dy)
     return scatter_add(positions, dy, rows)  # y = weight[positions]

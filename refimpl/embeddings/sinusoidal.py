@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from jaxtyping import Shaped
 
 from ..angles import cos_sin
+from ..errors import require_shape
 from ..namespace import Array, array_namespace
 from .waves import join_waves, split_waves, wave_frequencies
 
@@ -69,6 +70,7 @@ def sinusoidal_backward(dy: Shaped[Array, "*P C"], residuals: SinusoidalResidual
     cos, sin, w, layout, pad_odd, real = residuals
     if not real:
         return None
+    require_shape("dy", dy, (*cos.shape[:-1], "C"))
     dsin, dcos = split_waves(dy, layout, pad_odd)  # y = join_waves(sin, cos)
     dp = xp.sum(dsin * (cos * w)[..., : dsin.shape[-1]], axis=-1)  # sin = sin(p w)
     return dp - xp.sum(dcos * (sin * w)[..., : dcos.shape[-1]], axis=-1)  # cos = cos(p w)

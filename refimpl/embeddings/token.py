@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Int, Shaped
 
-from ..errors import require, require_index
+from ..errors import require, require_index, require_shape
 from ..namespace import Array, array_namespace, constant, scatter_add
 
 
@@ -41,6 +41,7 @@ def token_embedding_forward(
     Raises ValueError for an id outside 0 .. V-1 (NumPy would wrap a negative one, JAX clamps).
     """
     xp = array_namespace(ids, weight)
+    require_shape("weight", weight, ("V", "C"))
     V, C = weight.shape
     require_index("ids", ids, V, "weight")
     require(padding_idx is None or 0 <= padding_idx < V, "padding_idx", padding_idx, f"None or 0 .. {V - 1}")
@@ -58,6 +59,7 @@ def token_embedding_backward(dy: Shaped[Array, "*B T C"], residuals: TokenEmbedd
     """
     xp = array_namespace(dy)
     ids, V, scale_by_sqrt_width, padding_idx, scale_grad_by_freq = residuals
+    require_shape("dy", dy, (*ids.shape, "C"))
     C = dy.shape[-1]
     if scale_by_sqrt_width:  # y = y * sqrt(C)
         dy = dy * xp.sqrt(constant(C, like=dy))

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxtyping import Shaped
 
-from ..errors import require, require_one_of
+from ..errors import require, require_integer, require_number, require_one_of
 from ..namespace import Array, array_namespace, device, rational_powers, real_dtype
 
 LAYOUTS = ("interleaved", "sin_cos", "cos_sin")
@@ -21,8 +21,9 @@ def wave_frequencies(
 
     The last frequency stays short of 1/base with frequency_shift 0, and is 1/base with 1. A lone wave has frequency 1.
     """
+    require_integer("C", C)
     require(filled_width(C, pad_odd) >= 1, "C", C, f"an integer >= {2 if pad_odd else 1}")
-    require(base > 0, "base", base, "a number > 0")
+    require_number("base", base, above=0)
     require_one_of("frequency_shift", frequency_shift, (0, 1))
     width = filled_width(C, pad_odd)
     numerators = [-2 * k for k in range((width + 1) // 2)]

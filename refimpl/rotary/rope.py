@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from jaxtyping import Int, Shaped
 
 from ..angles import CosSin, cos_sin
-from ..errors import require, require_broadcastable
+from ..errors import require, require_broadcastable, require_integer, require_number, require_shape
 from ..namespace import Array, array_namespace, device, rational_powers, real_dtype, unbroadcast
 
 
@@ -45,6 +45,7 @@ def rope_forward(
     Source: Su et al. 2021 (RoFormer), equation 34.
     Raises ValueError for an odd D, or cos and sin that do not fit.
     """
+    require(x.ndim >= 2, "x", f"shape {tuple(x.shape)}", "(..., length, width)")
     require_pairs("x", x.shape[-1])
     for name, table in (("cos", cos), ("sin", sin)):
         require_broadcastable(name, table, (*x.shape[:-1], x.shape[-1] // 2))
@@ -64,6 +65,7 @@ def rope_backward(
     dx2 = dy2 cos - dy1 sin        dsin = sum of dy2 x1 - dy1 x2
     """
     x, cos, sin, interleaved, interleaved_output = residuals
+    require_shape("dy", dy, tuple(x.shape))
     x1, x2 = split_pairs(x, interleaved)
     dy1, dy2 = split_pairs(dy, interleaved_output)
     dx1 = dy1 * cos + dy2 * sin  # y1 = x1 cos - x2 sin
@@ -87,7 +89,7 @@ def rope_cos_sin(positions: Int[Array, "*P"], D: int, *, base: float = 10000.0, 
     """
     xp = array_namespace(positions)
     require_pairs("D", D)
-    require(base > 0, "base", base, "a number > 0")
+    require_number("base", base, above=0)
     require(xp.isdtype(positions.dtype, "integral"), "positions", f"dtype {positions.dtype}", "an integer dtype")
     numerators = [-2 * i for i in range(D // 2)]
     dtype = real_dtype(dtype, positions)
@@ -105,10 +107,11 @@ def join_pairs(first: Shaped[Array, "*X F"], second: Shaped[Array, "*X F"], inte
     """Undo `split_pairs`."""
     xp = array_namespace(first)
     if interleaved:
-        return xp.reshape(xp.stack([first, second], axis=-1), (*first.shape[:-1], -1))
+        return xp.reshape(xp.stack([first, second], axis=-1), (*first.shape[:-1], 2 * first.shape[-1]))
     return xp.concat([first, second], axis=-1)
 
 
 def require_pairs(argument: str, width: int) -> None:
     """Raise ValueError unless the rotary width is even and positive."""
+    require_integer(argument, width)
     require(width >= 2 and width % 2 == 0, argument, f"rotary width {width}", "an even width >= 2")

@@ -50,5 +50,5 @@ def test_integer_positions_have_no_gradient_but_moves_do():
 
 
 def test_bad_options():
-    with pytest.raises(ValueError, match=r"base: got 0\.0; allowed: a number > 0"):
+    with pytest.raises(ValueError, match=r"base: got 0.0; allowed: a finite number > 0"):
         cape_forward(P, C=4, base=0.0)
