@@ -12,7 +12,7 @@ from .balls import Balls
 from .functions import matrix_product, maximum, minimum
 from .profiles import Format
 from .representable import ZERO, abs_lower, abs_upper, common_last_bit, is_zero, last_bits
-from .widening import UNBOUNDED, UNIT, gammas, widened, widened_sum
+from .widening import UNBOUNDED, gammas, widened, widened_sum
 
 ROUGH = 30  # bits are enough for the size of an error
 
@@ -37,8 +37,8 @@ class BoundedSums(Balls):
         greatest = np.multiply.reduce(maximum(abs_upper(rows), one), axis=0)
         least = np.multiply.reduce(minimum(np.where(is_zero(rows), one, abs_lower(rows)), one), axis=0)
         inside = np.asarray((greatest <= self.wide.max_finite) & (least >= self.wide.least_normal), np.bool_)
-        gamma = gammas(np.asarray(len(rows)), self.wide)
-        return np.where(inside, widened(exact, self.wide, gamma * UNIT + 1), UNBOUNDED)
+        gamma = float(gammas(np.asarray(len(rows)), self.wide))
+        return np.where(inside, widened(exact, self.wide, arb(1, gamma)), UNBOUNDED)
 
     def running_sum(self, rows: np.ndarray, narrow: bool) -> np.ndarray:
         size, count = np.add.accumulate(abs_upper(rows)), np.add.accumulate(~is_zero(rows), dtype=np.int64)

@@ -46,16 +46,18 @@ def outside(x: np.ndarray, format: Format) -> tuple[np.ndarray, np.ndarray]:
     inside = (middle > 4 * format.least_normal) & (middle < format.max_finite / 4)
     near = ~(inside & (_accuracy(x) > 0))  # accuracy > 0: the radius is below half the midpoint
     tiny, huge = near.copy(), near.copy()
-    tiny[near] = ~np.asarray(abs_lower(x[near]) >= arb(format.least_normal), np.bool_)
-    huge[near] = ~np.asarray(abs_upper(x[near]) <= arb(format.max_finite), np.bool_)
+    tiny[near] = ~(abs_lower(x[near]).astype(np.float64) > format.least_normal)
+    huge[near] = ~(abs_upper(x[near]).astype(np.float64) < format.max_finite)
     return tiny, huge
 
 
 def last_bits(x: np.ndarray) -> np.ndarray:
     """Return the exponent q of each point's last bit, so that the point is an integer times 2^q."""
-    exact, zero = is_exact(x), is_zero(x)
-    result = np.where(zero, ZERO, INEXACT)
-    result[exact & ~zero] = _last_bit(x[exact & ~zero])
+    zero, bits, size = is_zero(x), _significant_bits(x), np.abs(x.astype(np.float64))
+    point = is_exact(x) & (bits > 0)
+    plain = point & (bits <= 53) & (size > 2.0**-1000) & (size < 2.0**1000)  # float64 holds it
+    result = np.where(zero, ZERO, np.where(plain, np.frexp(size)[1] - bits, INEXACT))
+    result[point & ~plain] = _last_bit(x[point & ~plain])
     return result
 
 

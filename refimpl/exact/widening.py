@@ -68,22 +68,24 @@ def widened_sum(
     """
     total, shape = np.atleast_1d(total), total.shape
     size, count, last_bit = np.atleast_1d(size), np.atleast_1d(count), np.atleast_1d(last_bit)
+    n = np.arange(count.max(initial=0) + 1)  # the errors are looked up by the number of terms
+    gamma, magnitude = gammas(n, format), size.astype(np.float64)
     reach = np.ldexp(1.0, np.clip(last_bit + format.precision, -1074, 1023))
-    exact = (last_bit >= format.min_exponent) & (size.astype(np.float64) < reach)
-    error = size * gammas(count, format)
+    exact = (last_bit >= format.min_exponent) & (magnitude < reach)
+    error = size * (to_balls(gamma.astype(OBJECT)) * UNIT)[count]
     if products:
-        error = error + half_least(format) * count.astype(OBJECT)
+        error = error + (n.astype(OBJECT) * (half_least(format) * UNIT))[count]
     else:
         exact = exact | (count <= 1)
-    huge = ~np.asarray(size + error <= format.max_finite, np.bool_)
-    return np.where(huge, UNBOUNDED, np.where(exact, total, total + error * UNIT)).reshape(shape)
+    greatest = np.where(exact, magnitude, magnitude * (1 + gamma[count]) * (1 + 2.0**-50))
+    wider = np.where(exact, total, total + error)
+    return np.where(greatest <= format.max_finite, wider, UNBOUNDED).reshape(shape)
 
 
-def gammas(count: np.ndarray, format: Format) -> Data:
+def gammas(n: np.ndarray, format: Format) -> np.ndarray:
     """γ_n = n u / (1 - n u), rounded up; infinite above n u = 1/2."""
-    nu = np.arange(count.max(initial=0) + 1) * format.unit_roundoff
-    gamma = nu / (1 - np.minimum(nu, 0.5)) * (1 + 2.0**-50)
-    return to_balls(np.where(nu <= 0.5, gamma, np.inf).astype(OBJECT))[count]
+    nu = n * format.unit_roundoff
+    return np.where(nu <= 0.5, nu / (1 - np.minimum(nu, 0.5)) * (1 + 2.0**-50), np.inf)
 
 
 def half_least(format: Format) -> arb:

@@ -162,6 +162,9 @@ def test_a_wide_operand_that_comes_through_is_stored(profile):
     assert radius(profile, lambda xp: third(xp) / two(xp)) == pytest.approx(u / 6, rel=0.01)
     assert radius(profile, lambda xp: zero(xp) + third(xp)) == pytest.approx(u / 3, rel=0.01)
     assert radius(profile, lambda xp: third(xp) - zero(xp)) == pytest.approx(u / 3, rel=0.01)
+    assert radius(profile, lambda xp: xp.maximum(third(xp), zero(xp))) == pytest.approx(u / 3, rel=0.01)
+    assert radius(profile, lambda xp: xp.where(xp.asarray(True), third(xp), zero(xp))) == pytest.approx(u / 3, rel=0.01)
+    assert radius(profile, lambda xp: xp.stack([third(xp), zero(xp)[0]])) == pytest.approx(u / 3, rel=0.01)
 
 
 @pytest.mark.parametrize("profile", ["f64", "f32"])
@@ -250,6 +253,10 @@ class TestUnderflow:
         rounding = 2.0**-18 * 1.1 * U["f16"]
         assert radius("f16", lambda xp: xp.sum(tiny(xp))) < parts + rounding
         assert radius("f16", lambda xp: tiny(xp)[:1] + tiny(xp)[1:]) < parts + rounding
+
+    def test_a_sum_with_a_wide_term_can_underflow_when_it_is_stored(self):
+        compute = lambda xp: xp.asarray(floats(2.0**-17)) + xp.constant(2.0**-18) / 3  # noqa: E731
+        assert radius("f16", compute) == pytest.approx(2.0**-25, rel=0.2)
 
     def test_each_product_of_a_sum_may_underflow(self):
         x = np.full(5, 2.0**-80)

@@ -66,8 +66,11 @@ def test_exact_zeros_jump_to_the_precision_they_need():
 
 
 def test_integer_powers_of_an_exact_zero_are_zero():
-    got = prove(lambda xp: {"y": (xp.asarray([1, 2]) / 3 * 3 - xp.asarray([1, 2])) ** 3})["y"]
-    assert got.tolist() == [0.0, 0.0]
+    def compute(xp):  # FLINT's own power of a ball with midpoint 0 is NaN
+        third = xp.asarray([1, 2]) / 3
+        return {"y": (third - third) ** 3}
+
+    assert prove(compute)["y"].tolist() == [0.0, 0.0]
 
 
 def test_zeros_beside_other_open_elements_do_not_jump():
