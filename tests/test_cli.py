@@ -61,7 +61,9 @@ def test_no_arguments_print_the_help() -> None:
 def test_listings_name_everything_once(table: str, names: dict[str, object]) -> None:
     status, text = run("list", table)
     assert status == 0
-    assert [line.split()[0] for line in text.splitlines()] == list(names)
+    listed, _, properties = text.partition("\n\n")
+    assert [line.split()[0] for line in listed.splitlines()] == list(names)
+    assert properties.startswith("encoding") == (table == "ops")
 
 
 def test_listings_of_one_op() -> None:

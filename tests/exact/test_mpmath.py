@@ -1,5 +1,6 @@
 """Every op on every case, to 60 digits, against mpmath: the same source on mparray, an independent array library."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,11 +23,27 @@ def rational_powers(base: float, numerators: Sequence[int], denominator: int) ->
     return mparray.asarray(np.asarray(powers, object), dtype=mparray.float64), mparray.zeros((len(powers),))
 
 
+def of_integers(original: Any, takes_first: Any) -> Any:
+    """Return maximum or minimum with integers allowed: mparray's own makes integers of infinities, and fails."""
+
+    def either(x: Any, y: Any) -> Any:
+        first, second = mparray.asarray(x), mparray.asarray(y)
+        if mparray.isdtype(first.dtype, "integral") and mparray.isdtype(second.dtype, "integral"):
+            return mparray.where(takes_first(first, second), first, second)
+        return original(x, y)
+
+    return either
+
+
 @pytest.fixture(autouse=True)
 def sixty_digits(monkeypatch):
     for name, hook in (("rational_powers", rational_powers), ("constant", mparray.asarray)):
         monkeypatch.setattr(mparray, name, hook, raising=False)
+    monkeypatch.setattr(mparray, "maximum", of_integers(mparray.maximum, operator.gt))
+    monkeypatch.setattr(mparray, "minimum", of_integers(mparray.minimum, operator.lt))
+    monkeypatch.setattr(mpmath.mp, "log2", lambda x: mpmath.log(x, 2), raising=False)
     with mpmath.workdps(DIGITS + 15):
+        monkeypatch.setattr(mparray, "pi", mparray.asarray(np.asarray(+mpmath.pi, object), dtype=mparray.float64))
         yield
 
 
