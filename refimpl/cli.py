@@ -148,7 +148,8 @@ def check(
 def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")], op: Op = None) -> None:
     """List ops, cases, conventions or mistakes.
 
-    One a line: its name, what it is, and why. Below the ops: the measured properties of their encodings.
+    One a line: its name, what it is, and why; for ops (arrays; options) -> outputs, and below the properties of
+    their encodings, measured.
 
     \b
     refimpl list cases --op attention
