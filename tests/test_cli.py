@@ -170,11 +170,25 @@ def test_build_check_compares_with_the_record(tmp_path: Path, monkeypatch: pytes
     assert "new: alibi/full" in text
     digests.record(build(tmp_path / "out", ops=["alibi"], jobs=1).files)
     assert run("build", "--check", "--op", "alibi", "--jobs", 1)[0] == 0
-    lines = digests.RECORD.read_text().replace(digests.recorded()["alibi/full"], "0" * 64)
-    digests.RECORD.write_text(lines)
-    status, text = run("build", "--check", "--op", "alibi", "--jobs", 1)
+    kept = digests.RECORD.read_text()
+    for what, digest in zip(("changed values", "changed"), digests.recorded().digests["alibi/full"], strict=True):
+        digests.RECORD.write_text(kept.replace(digest, "0" * 64))
+        status, text = run("build", "--check", "--op", "alibi", "--jobs", 1)
+        assert status == 3
+        assert f"{what}: alibi/full\n" in text
+
+
+def test_build_refuses_values_unlike_those_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = digests.recorded()
+    digest = known.digests["alibi/full"].values
+    monkeypatch.setattr(digests, "RECORD", tmp_path / "digests.txt")
+    digests.RECORD.write_text(f"version {known.version}\n{'0' * 64}  {'0' * 64}  alibi/full\n")
+    status, text = run("build", "--op", "alibi", "--jobs", 1, "--out", tmp_path / "out")
     assert status == 3
-    assert "changed: alibi/full\n" in text
+    assert f"alibi/full: its values are not those on record for version {known.version}" in text
+    assert not (tmp_path / "out").exists()
+    digests.RECORD.write_text(f"version {known.version}\n{digest}  {'0' * 64}  alibi/full\n")
+    assert run("build", "--op", "alibi", "--jobs", 1, "--out", tmp_path / "out")[0] == 0
 
 
 def test_a_case_that_cannot_be_proven_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
