@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes conformance lint types peers clean
+.PHONY: help fixtures test test-gpu check-bytes matrix conformance lint types peers clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -36,6 +36,9 @@ test-gpu: $(BIN)/.core  ## run the CuPy part of the tests alone (needs a CUDA GP
 
 check-bytes: $(BIN)/.core  ## rebuild every fixture and compare its bytes with the recorded digests
 	$(BIN)/refimpl build --check
+
+matrix: $(BIN)/.core  ## rebuild a case of every op under each Python found, with the oldest and the newest packages
+	$(BIN)/python -m tests.fixtures.matrix
 
 peers: $(BIN)/.peers  ## install the frameworks to compare with
 
