@@ -145,7 +145,17 @@ def check(
 
 
 @app.command("list")
-def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")], op: Op = None) -> None:
+def list_(
+    table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")],
+    op: Op = None,
+    matrix: Annotated[bool, typer.Option("--matrix", help="Mistakes: which case catches which.")] = False,
+    profile: Annotated[
+        str, typer.Option(metavar="P", callback=usage.profile, help="With --matrix, the profile.")
+    ] = "f32",
+    fixtures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --matrix, a pack; default one built for you, once.")
+    ] = None,
+) -> None:
     """List ops, cases, conventions or mistakes.
 
     One a line: its name, what it is, and why; for ops (arrays; options) -> outputs, and below the properties of
@@ -154,8 +164,19 @@ def list_(table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|
     \b
     refimpl list cases --op attention
     refimpl list mistakes | grep GRADIENT
+    refimpl list mistakes --matrix --op rope
     """
+    if matrix and table is not Table.mistakes:
+        raise typer.BadParameter(f"there is none of {table.value}, only of mistakes", param_hint="--matrix")
     with usage.statuses():
+        if matrix:
+            from .check.cache import cached
+            from .fixtures.kills import matrix_lines
+            from .fixtures.read import read
+
+            for line in matrix_lines(read(fixtures or cached(op or []), op or []), profile):
+                typer.echo(line)
+            return
         from .fixtures.listing import property_lines, rows
 
         for row in rows(table.value, op or []):

@@ -42,6 +42,11 @@ def profiles(names: list[str] | None) -> list[str]:
     return known("--profile", names or [], list(PROFILES))
 
 
+def profile(name: str) -> str:
+    """Accept the name of one profile."""
+    return known("--profile", [name], list(PROFILES))[0]
+
+
 def jobs(number: int | None) -> int | None:
     """Accept a number of processes."""
     if number is not None and number < 1:
