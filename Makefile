@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes matrix conformance lint types peers clean
+.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -39,6 +39,9 @@ check-bytes: $(BIN)/.core  ## rebuild every fixture and compare its bytes with t
 
 matrix: $(BIN)/.core  ## rebuild a case of every op under each Python found, with the oldest and the newest packages
 	$(BIN)/python -m tests.fixtures.matrix
+
+numbers: $(BIN)/.core  ## the figures of the pack beside their targets
+	$(BIN)/python -m benchmarks.pack
 
 peers: $(BIN)/.peers  ## install the frameworks to compare with
 
