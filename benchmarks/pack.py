@@ -1,7 +1,7 @@
 """The figures of the pack beside their targets: `make numbers`.
 
 Builds the whole pack, verifies it, checks refimpl's own NumPy functions against it, and reads what the cases claim.
-Bytes under other Pythons and NumPys are `make matrix`; under other SIMD levels and BLAS kernels tests/fixtures/test_build.py.
+Bytes under other Pythons and NumPys: `make matrix`; other SIMD levels and BLAS kernels: tests/fixtures/test_build.py.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def separation(pack: Pack) -> Iterator[Figure]:
 
 
 def command(*args: object, **environ: str) -> tuple[float, str]:
-    """Run refimpl in a process of its own; return its seconds and what it printed. Status 1 is a verdict, not an error."""
+    """Run refimpl in a process of its own; return its seconds and what it printed. Status 1 is a verdict, no error."""
     words = [sys.executable, "-m", "refimpl", *map(str, args)]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     start = time.perf_counter()
