@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from .namespace import Array, array_namespace
 
@@ -12,11 +12,11 @@ from .namespace import Array, array_namespace
 class CosSin(NamedTuple):
     """The cosine and the sine of the same angles."""
 
-    cos: Shaped[Array, "..."]
-    sin: Shaped[Array, "..."]
+    cos: Float[Array, "*X F"]
+    sin: Float[Array, "*X F"]
 
 
-def cos_sin(positions: Shaped[Array, "*P"], head: Shaped[Array, " F"], tail: Shaped[Array, " F"]) -> CosSin:
+def cos_sin(positions: Real[Array, "*P"], head: Float[Array, " F"], tail: Float[Array, " F"]) -> CosSin:
     """Return the cosine and sine of every position times every frequency.
 
         cos(p (head + tail)) = cos(p head) cos(p tail) - sin(p head) sin(p tail)
@@ -30,7 +30,7 @@ def cos_sin(positions: Shaped[Array, "*P"], head: Shaped[Array, " F"], tail: Sha
     return cos_sin_of(positions[..., None], head, tail)
 
 
-def cos_sin_of(positions: Shaped[Array, "*P"], head: Shaped[Array, " F"], tail: Shaped[Array, " F"]) -> CosSin:
+def cos_sin_of(positions: Real[Array, "*P"], head: Float[Array, " F"], tail: Float[Array, " F"]) -> CosSin:
     """Return the same where each frequency has a position of its own: positions (..., F) or (..., 1)."""
     xp = array_namespace(positions, head)
     p = xp.astype(positions, head.dtype)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import operator
+import sys
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 from .namespace import Array, array_namespace
+
+BOUNDS = {
+    "above": (">", operator.gt),
+    "least": (">=", operator.ge),
+    "below": ("<", operator.lt),
+    "most": ("<=", operator.le),
+}
 
 
 def require(condition: bool, argument: str, got: object, allowed: str) -> None:
@@ -18,7 +26,8 @@ def require(condition: bool, argument: str, got: object, allowed: str) -> None:
 
 def require_one_of(argument: str, got: object, allowed: Sequence[object]) -> None:
     """Raise ValueError unless `got` is one of the allowed values."""
-    require(got in allowed, argument, repr(got), ", ".join(repr(value) for value in allowed) or "nothing")
+    known = any(isinstance(got, type(value)) and got == value for value in allowed)
+    require(known, argument, repr(got), ", ".join(repr(value) for value in allowed) or "nothing")
 
 
 def require_integer(argument: str, value: object, least: int | None = None) -> None:
@@ -28,30 +37,41 @@ def require_integer(argument: str, value: object, least: int | None = None) -> N
     require(integer and (least is None or value >= least), argument, repr(value), allowed)  # type: ignore[operator]
 
 
-def require_number(argument: str, value: object, *, above: float = -math.inf) -> None:
-    """Raise ValueError unless a parameter is a finite number above `above`."""
-    finite = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    allowed = "a finite number" if above == -math.inf else f"a finite number > {above:g}"
-    require(finite and value > above, argument, repr(value), allowed)  # type: ignore[operator]
+def require_even(argument: str, value: int, least: int = 2) -> None:
+    """Raise ValueError unless a parameter is an even integer, and not below `least`."""
+    require(value >= least and value % 2 == 0, argument, repr(value), f"an even integer >= {least}")
+
+
+def require_sizes(least: int = 1, **sizes: object) -> None:
+    """Raise ValueError unless every parameter is an integer, and not below `least`."""
+    for argument, size in sizes.items():
+        require_integer(argument, size, least)
+
+
+def require_number(argument: str, value: object, **bounds: float) -> None:
+    """Raise ValueError unless a parameter is a finite number, within bounds named in BOUNDS."""
+    finite = isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    within = finite and all(BOUNDS[name][1](value, bound) for name, bound in bounds.items())
+    signs = [f"{BOUNDS[name][0]} {bound:g}" for name, bound in bounds.items()]
+    require(within, argument, repr(value), " ".join(["a finite number", " and ".join(signs)]).strip())
 
 
 def require_shape(argument: str, array: Array, shape: tuple[object, ...]) -> None:
     """Raise ValueError unless an array has this shape; a letter in it stands for any length."""
     got = tuple(array.shape)
     fits = len(got) == len(shape) and all(isinstance(s, str) or g == s for g, s in zip(got, shape, strict=True))
-    require(fits, argument, f"shape {got}", f"shape ({', '.join(map(str, shape))})")
+    require(fits, argument, f"shape {got}", shape_of(shape))
 
 
-def require_integers(argument: str, array: Array) -> None:
-    """Raise ValueError unless the array holds integers."""
-    xp = array_namespace(array)
-    require(xp.isdtype(array.dtype, "integral"), argument, f"dtype {array.dtype}", "an integer dtype")
+def shape_of(lengths: Iterable[object]) -> str:
+    """Write a shape, letters standing for any length."""
+    written = [str(length) for length in lengths]
+    return f"shape ({', '.join(written)}{',' if len(written) == 1 else ''})"
 
 
 def require_index(argument: str, ids: Array, rows: int, table: str) -> None:
     """Raise ValueError unless every id names a row of `table`; a negative id would silently wrap in NumPy."""
     xp = array_namespace(ids)
-    require_integers(argument, ids)
     if 0 in ids.shape:
         return
     lowest, highest = int(xp.min(ids)), int(xp.max(ids))
@@ -59,11 +79,10 @@ def require_index(argument: str, ids: Array, rows: int, table: str) -> None:
     require(0 <= outside < rows, argument, outside, f"0 .. {rows - 1} ({table} has {rows} rows)")
 
 
-def require_mask(argument: str, mask: Array, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless the mask is boolean and broadcasts to `shape`."""
-    xp = array_namespace(mask)
-    require(xp.isdtype(mask.dtype, "bool"), argument, f"dtype {mask.dtype}", "bool (True keeps)")
-    require_broadcastable(argument, mask, shape)
+def require_row(argument: str, row: int | None, table: Array) -> None:
+    """Raise ValueError unless a row is None or one of the table's."""
+    rows = table.shape[0]
+    require(row is None or 0 <= row < rows, argument, row, f"None or 0 .. {rows - 1}")
 
 
 def require_broadcastable(argument: str, array: Any, shape: tuple[int, ...]) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
 from ..embeddings.dropout import DropoutResiduals, dropout_backward, dropout_forward
-from ..errors import require, require_integer, require_number
+from ..errors import require, require_number
 from ..namespace import Array, array_namespace, device, unbroadcast
-from .heads import repeat_heads, require_attention, require_cotangents, score_scale, sum_heads
+from ..signatures import checked
+from .heads import repeat_heads, require_attention, score_scale, sum_heads
 from .masks import both, causal_mask
 from .softcap import SoftcapResiduals, softcap_backward, softcap_forward
 from .softmax import softmax_and_lse, softmax_and_lse_backward
@@ -19,30 +20,31 @@ from .softmax_sink import softmax_sink_lse
 class Attention(NamedTuple):
     """The two outputs, and in backward their cotangents, None meaning zero."""
 
-    y: Shaped[Array, "*B H T E"] | None
-    lse: Shaped[Array, "*B H T"] | None
+    y: Float[Array, "*B H T E"] | None
+    lse: Float[Array, "*B H T"] | None
 
 
 class AttentionResiduals(NamedTuple):
     """What the gradient needs; a kernel keeps lse instead of the weights and forms these again."""
 
-    q: Shaped[Array, "*B H T D"]
-    k: Shaped[Array, "*B G S D"]
-    v: Shaped[Array, "*B G S E"]
-    weights: Shaped[Array, "*B H T S"]
-    sink_weights: Shaped[Array, "*B H T"] | None
+    q: Float[Array, "*B H T D"]
+    k: Float[Array, "*B G S D"]
+    v: Float[Array, "*B G S E"]
+    weights: Float[Array, "*B H T S"]
+    sink_weights: Float[Array, "*B H T"] | None
     scale: float | None
     bias_shape: tuple[int, ...] | None
     softcap: SoftcapResiduals | None
     dropout: DropoutResiduals | None
 
 
+@checked
 def attention_forward(
-    q: Shaped[Array, "*B H T D"],
-    k: Shaped[Array, "*B G S D"],
-    v: Shaped[Array, "*B G S E"],
-    bias: Shaped[Array, "..."] | None = None,
-    sink: Shaped[Array, " H"] | None = None,
+    q: Float[Array, "*B H T D"],
+    k: Float[Array, "*B G S D"],
+    v: Float[Array, "*B G S E"],
+    bias: Float[Array, "..."] | None = None,
+    sink: Float[Array, " H"] | None = None,
     *,
     mask: Bool[Array, "..."] | None = None,
     keep: Bool[Array, "..."] | None = None,
@@ -68,15 +70,13 @@ def attention_forward(
     scale: default 1/√D. A row with no key left: y = 0, lse = -inf (the sink, where there is one), all gradients 0.
     Source: Vaswani et al. 2017, equation 1; grouped queries: Ainslie et al. 2023. Where others differ: PyTorch's
     is_causal and JAX fix q_offset = 0, FlashAttention S - T; JAX gives an empty row the mean of v.
-    Raises ValueError for shapes that do not meet, a mask that is not boolean, or p without keep.
+    Raises ValueError for shapes that do not meet, a mask that is not boolean, softcap <= 0, or p without keep.
     """
     xp = array_namespace(q, k, v, bias, sink, mask, keep)
-    require_attention(q, k, v, bias, sink, {"mask": mask, "keep": keep})
+    require_attention(q, k, bias=bias, mask=mask, keep=keep)
     require(keep is not None or p == 0, "p", p, "0 without keep")
-    if q_offset is not None:
-        require_integer("q_offset", q_offset)
-    if scale is not None:
-        require_number("scale", scale)
+    if softcap is not None:
+        require_number("softcap", softcap, above=0)
     H, T, D = q.shape[-3:]
     G, S, _ = k.shape[-3:]
     keys, values = repeat_heads(k, H // G), repeat_heads(v, H // G)  # (*B, H, S, D), (*B, H, S, E)
@@ -95,14 +95,15 @@ def attention_forward(
     return Attention(y, lse), AttentionResiduals(q, k, v, weights, sink_weights, scale, bias_shape, capped, dropped)
 
 
+@checked
 def attention_backward(
     dy: Attention, residuals: AttentionResiduals
 ) -> tuple[
-    Shaped[Array, "*B H T D"],
-    Shaped[Array, "*B G S D"],
-    Shaped[Array, "*B G S E"],
-    Shaped[Array, "..."] | None,
-    Shaped[Array, " H"] | None,
+    Float[Array, "*B H T D"],
+    Float[Array, "*B G S D"],
+    Float[Array, "*B G S E"],
+    Float[Array, "..."] | None,
+    Float[Array, " H"] | None,
 ]:
     """Return (dq, dk, dv, dbias, dsink) for the cotangents of y and lse.
 
@@ -116,7 +117,6 @@ def attention_backward(
     """
     q, k, v, weights, sink_weights, scale, bias_shape, capped, dropped = residuals
     xp = array_namespace(q)
-    require_cotangents(dy, tuple(weights.shape[:-1]), v.shape[-1])
     group = q.shape[-3] // k.shape[-3]
     keys, values = repeat_heads(k, group), repeat_heads(v, group)
     scaling = score_scale(scale, q.shape[-1], q)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from jaxtyping import Bool, Int
 
-from ..errors import require, require_integers
+from ..errors import require, require_integer
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 
 
+@checked
 def padding_mask(lengths: Int[Array, "*B"], *, S: int, left_padded: bool = False) -> Bool[Array, "*B 1 1 S"]:
     """Return True where key j is a token and not padding.
 
@@ -19,17 +21,18 @@ def padding_mask(lengths: Int[Array, "*B"], *, S: int, left_padded: bool = False
 
     Source: Vaswani et al. 2017, section 3.2.3, for its use. Right padding: JAX's key_value_seq_lengths, ONNX's
     nonpad_kv_seqlen. PyTorch's key_padding_mask is its negation.
-    Raises ValueError for lengths that are no integers or outside 0 .. S.
+    Raises ValueError for S below 1, or lengths that are no integers or outside 0 .. S.
     """
     xp = array_namespace(lengths)
-    require_integers("lengths", lengths)
+    require_integer("S", S, 1)
     j = xp.arange(S, device=device(lengths))
-    for length in (int(xp.min(lengths)), int(xp.max(lengths))):
+    for length in (int(xp.min(lengths)), int(xp.max(lengths))) if lengths.size else ():
         require(0 <= length <= S, "lengths", length, f"0 .. {S}")
     known = lengths[..., None, None, None]  # (*B, 1, 1, 1)
     return j >= S - known if left_padded else j < known
 
 
+@checked
 def document_mask(
     q_documents: Int[Array, "*B T"], k_documents: Int[Array, "*B S"] | None = None
 ) -> Bool[Array, "*B 1 T S"]:
@@ -46,6 +49,4 @@ def document_mask(
     Raises ValueError for documents that are no integers.
     """
     k_documents = q_documents if k_documents is None else k_documents
-    for name, documents in (("q_documents", q_documents), ("k_documents", k_documents)):
-        require_integers(name, documents)
     return (q_documents[..., :, None] == k_documents[..., None, :])[..., None, :, :]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
-from ..errors import require
+from ..errors import require_integer
 from ..namespace import Array, array_namespace, device, unbroadcast
+from ..signatures import checked
 from .attention import Attention
 from .heads import repeat_heads, require_attention, score_scale, sum_heads
 from .masks import both, causal_mask
@@ -16,13 +17,13 @@ from .masks import both, causal_mask
 class BlockedAttentionResiduals(NamedTuple):
     """What the gradient needs: inputs and outputs, and nothing of T × S but what came in."""
 
-    q: Shaped[Array, "*B H T D"]
-    k: Shaped[Array, "*B G S D"]
-    v: Shaped[Array, "*B G S E"]
-    bias: Shaped[Array, "..."] | None
+    q: Float[Array, "*B H T D"]
+    k: Float[Array, "*B G S D"]
+    v: Float[Array, "*B G S E"]
+    bias: Float[Array, "..."] | None
     kept: Bool[Array, "*B H T S"]
-    y: Shaped[Array, "*B H T E"]
-    lse: Shaped[Array, "*B H T"]
+    y: Float[Array, "*B H T E"]
+    lse: Float[Array, "*B H T"]
     scale: float | None
     block: int
 
@@ -30,17 +31,18 @@ class BlockedAttentionResiduals(NamedTuple):
 class Running(NamedTuple):
     """What is known after some blocks: the largest score, sum and values relative to it, and whether a key was kept."""
 
-    m: Shaped[Array, "*B H T"]
-    total: Shaped[Array, "*B H T"]
-    y: Shaped[Array, "*B H T E"]
+    m: Float[Array, "*B H T"]
+    total: Float[Array, "*B H T"]
+    y: Float[Array, "*B H T E"]
     some: Bool[Array, "*B H T"]
 
 
+@checked
 def blocked_attention_forward(
-    q: Shaped[Array, "*B H T D"],
-    k: Shaped[Array, "*B G S D"],
-    v: Shaped[Array, "*B G S E"],
-    bias: Shaped[Array, "..."] | None = None,
+    q: Float[Array, "*B H T D"],
+    k: Float[Array, "*B G S D"],
+    v: Float[Array, "*B G S E"],
+    bias: Float[Array, "..."] | None = None,
     *,
     block: int,
     mask: Bool[Array, "..."] | None = None,
@@ -61,8 +63,8 @@ def blocked_attention_forward(
     Raises ValueError as `attention_forward` does, or for block below 1.
     """
     xp = array_namespace(q, k, v, bias, mask)
-    require_attention(q, k, v, bias, None, {"mask": mask})
-    require(block >= 1, "block", block, "an integer >= 1")
+    require_attention(q, k, bias=bias, mask=mask)
+    require_integer("block", block, 1)
     rows, S = tuple(q.shape[:-1]), k.shape[-2]
     causal = None if q_offset is None else causal_mask(rows[-1], S, q_offset=q_offset, xp=xp, device=device(q))
     kept = both(mask, causal)
@@ -81,11 +83,10 @@ def blocked_attention_forward(
     return Attention(y, lse), BlockedAttentionResiduals(q, k, v, bias, kept, y, lse, scale, block)
 
 
+@checked
 def blocked_attention_backward(
     dy: Attention, residuals: BlockedAttentionResiduals
-) -> tuple[
-    Shaped[Array, "*B H T D"], Shaped[Array, "*B G S D"], Shaped[Array, "*B G S E"], Shaped[Array, "..."] | None
-]:
+) -> tuple[Float[Array, "*B H T D"], Float[Array, "*B G S D"], Float[Array, "*B G S E"], Float[Array, "..."] | None]:
     """Return (dq, dk, dv, dbias), forming the weights of each block again from lse.
 
         row     = sum of dy y - dlse

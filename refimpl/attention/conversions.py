@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from jaxtyping import Bool, Int
 
-from ..errors import require, require_integers
+from ..errors import require, require_integer, require_sizes
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 
 Window = tuple[int | None, int | None]  # (left, right), inclusive
 
@@ -24,7 +25,8 @@ def window_of_keys(W: int | None) -> Window:
     transformers (causal layers), gpt-oss (0: off), flash-linear-attention. transformers itself hands FlashAttention
     (W - 1, W - 1), which with a causal mask is the same.
     """
-    require(W is None or W >= 0, "W", W, "an integer >= 0, or None")
+    if W is not None:
+        require_integer("W", W, 0)
     return (W - 1 if W else None), 0
 
 
@@ -39,7 +41,7 @@ def window_of_past(W: int) -> Window:
 
     (W, 0)
     """
-    require(W >= 0, "W", W, "an integer >= 0")
+    require_integer("W", W, 0)
     return W, 0
 
 
@@ -50,7 +52,7 @@ def window_of_radius(W: int) -> Window:
 
     transformers (bidirectional layers), JAX's local_window_size as one integer.
     """
-    require(W >= 0, "W", W, "an integer >= 0")
+    require_integer("W", W, 0)
     return W, W
 
 
@@ -59,8 +61,7 @@ def window_of_minus_one(left: int, right: int) -> Window:
 
     -1 → None
     """
-    for side, width in (("left", left), ("right", right)):
-        require(width >= -1, side, width, "an integer >= -1")
+    require_sizes(-1, left=left, right=right)
     return (None if left == -1 else left), (None if right == -1 else right)
 
 
@@ -86,11 +87,13 @@ def bottom_right(T: int, S: int) -> int:
     return S - T
 
 
+@checked
 def keep_of_drop(mask: Bool[Array, "*X"]) -> Bool[Array, "*X"]:
     """Return the mask of a system in which True drops: PyTorch's nn.MultiheadAttention, fairseq. Its own inverse."""
     return ~mask
 
 
+@checked
 def documents_of_lengths(lengths: Int[Array, " N"], *, T: int) -> Int[Array, " T"]:
     """Number the tokens of packed documents by document: 0, 0, 1, 1, 1 for the lengths 2, 3.
 
@@ -100,7 +103,7 @@ def documents_of_lengths(lengths: Int[Array, " N"], *, T: int) -> Int[Array, " T
     cu_seqlens is (0, cumulative sums of the lengths).
     """
     xp = array_namespace(lengths)
-    require_integers("lengths", lengths)
+    require_integer("T", T, 0)
     ends = xp.cumulative_sum(lengths)  # (N,)
     t = xp.arange(T, device=device(lengths))
     return xp.sum(xp.astype(t[:, None] >= ends[None, :], lengths.dtype), axis=-1)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
-from ..errors import require
+from ..errors import require_shape
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
 
 
 class Decoded(NamedTuple):
     """The result of attention, and the cache for the next step; in backward their cotangents, None meaning zero."""
 
-    y: Shaped[Array, "*B H T E"] | None
-    lse: Shaped[Array, "*B H T"] | None
-    k_cache: Shaped[Array, "*B G S D"] | None
-    v_cache: Shaped[Array, "*B G S E"] | None
+    y: Float[Array, "*B H T E"] | None
+    lse: Float[Array, "*B H T"] | None
+    k_cache: Float[Array, "*B G S D"] | None
+    v_cache: Float[Array, "*B G S E"] | None
 
 
 class AttentionDecodeResiduals(NamedTuple):
@@ -27,14 +28,15 @@ class AttentionDecodeResiduals(NamedTuple):
     past: int
 
 
+@checked
 def attention_decode_forward(
-    q: Shaped[Array, "*B H T D"],
-    k: Shaped[Array, "*B G T D"],
-    v: Shaped[Array, "*B G T E"],
-    k_cache: Shaped[Array, "*B G P D"],
-    v_cache: Shaped[Array, "*B G P E"],
-    bias: Shaped[Array, "..."] | None = None,
-    sink: Shaped[Array, " H"] | None = None,
+    q: Float[Array, "*B H T D"],
+    k: Float[Array, "*B G T D"],
+    v: Float[Array, "*B G T E"],
+    k_cache: Float[Array, "*B G P D"],
+    v_cache: Float[Array, "*B G P E"],
+    bias: Float[Array, "..."] | None = None,
+    sink: Float[Array, " H"] | None = None,
     *,
     mask: Bool[Array, "..."] | None = None,
     scale: float | None = None,
@@ -56,28 +58,24 @@ def attention_decode_forward(
     Raises ValueError as `attention_forward` does, or for a cache that does not fit the new keys and values.
     """
     xp = array_namespace(q, k, v, k_cache, v_cache)
-    for name, cache, new in (("k_cache", k_cache, k), ("v_cache", v_cache, v)):
-        fits = cache.ndim == new.ndim and (*cache.shape[:-2], cache.shape[-1]) == (*new.shape[:-2], new.shape[-1])
-        require(fits, name, f"shape {tuple(cache.shape)}", f"{(*new.shape[:-2], 'P', new.shape[-1])}")
-    require(k.shape[-2] == q.shape[-2], "k", f"{k.shape[-2]} new keys", f"{q.shape[-2]}, one a query")
     past = k_cache.shape[-2]
-    require(v_cache.shape[-2] == past, "v_cache", f"{v_cache.shape[-2]} old values", f"{past}, one a cached key")
     keys, values = xp.concat([k_cache, k], axis=-2), xp.concat([v_cache, v], axis=-2)  # (*B, G, P + T, D), (..., E)
     options = {"mask": mask, "q_offset": past, "scale": scale, "softcap": softcap}
     (y, lse), residuals = attention_forward(q, keys, values, bias, sink, **options)
     return Decoded(y, lse, keys, values), AttentionDecodeResiduals(residuals, past)
 
 
+@checked
 def attention_decode_backward(
     dy: Decoded, residuals: AttentionDecodeResiduals
 ) -> tuple[
-    Shaped[Array, "*B H T D"],
-    Shaped[Array, "*B G T D"],
-    Shaped[Array, "*B G T E"],
-    Shaped[Array, "*B G P D"],
-    Shaped[Array, "*B G P E"],
-    Shaped[Array, "..."] | None,
-    Shaped[Array, " H"] | None,
+    Float[Array, "*B H T D"],
+    Float[Array, "*B G T D"],
+    Float[Array, "*B G T E"],
+    Float[Array, "*B G P D"],
+    Float[Array, "*B G P E"],
+    Float[Array, "..."] | None,
+    Float[Array, " H"] | None,
 ]:
     """Return (dq, dk, dv, dk_cache, dv_cache, dbias, dsink).
 
@@ -88,6 +86,9 @@ def attention_decode_backward(
     """
     attention, past = residuals
     xp = array_namespace(*dy)
+    for name, cotangent, cache in (("dy.k_cache", dy.k_cache, attention.k), ("dy.v_cache", dy.v_cache, attention.v)):
+        if cotangent is not None:
+            require_shape(name, cotangent, tuple(cache.shape))
     nothing = xp.zeros_like(attention.q[..., 0])  # (*B, H, T)
     cotangents = Attention(dy.y, nothing if dy.y is None and dy.lse is None else dy.lse)
     dq, dkeys, dvalues, dbias, dsink = attention_backward(cotangents, attention)

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require, require_number
 from ..namespace import Array, array_namespace, constant, unbroadcast
+from ..signatures import checked
 
 
 class L2QkNormResiduals(NamedTuple):
     """What the gradient needs: the unit vectors, the lengths, which of the two bounds held, and the factor."""
 
-    unit: Shaped[Array, "*B H T D"]
-    length: Shaped[Array, "*B H T 1"]
-    long: Shaped[Array, "*B H T 1"]
-    factor: Shaped[Array, "H 1 1"] | None
-    free: Shaped[Array, "H 1 1"] | None
+    unit: Float[Array, "*B H T D"]
+    length: Float[Array, "*B H T 1"]
+    long: Float[Array, "*B H T 1"]
+    factor: Float[Array, "H 1 1"] | None
+    free: Float[Array, "H 1 1"] | None
 
 
+@checked
 def l2_qk_norm_forward(
-    x: Shaped[Array, "*B H T D"],
-    logit_scale: Shaped[Array, " H"] | None = None,
+    x: Float[Array, "*B H T D"],
+    logit_scale: Float[Array, " H"] | None = None,
     *,
     max_logit_scale: float | None = None,
     eps: float = 1e-12,
-) -> tuple[Shaped[Array, "*B H T D"], L2QkNormResiduals]:
+) -> tuple[Float[Array, "*B H T D"], L2QkNormResiduals]:
     """Divide q or k by its length, and multiply by the learned temperature of the head.
 
         y = exp(min(logit_scale, max_logit_scale)) · x / max(|x|, eps)
@@ -40,23 +42,22 @@ def l2_qk_norm_forward(
     Raises ValueError for a logit_scale that is not (H,), eps <= 0, or a bound without logit_scale.
     """
     xp = array_namespace(x, logit_scale)
-    H = x.shape[-3]
-    require(eps > 0, "eps", eps, "a number > 0")
+    require_number("eps", eps, above=0)
     least, norm = constant(eps, like=x), xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True))  # (*B, H, T, 1)
     length, long = xp.maximum(norm, least), xp.maximum(xp.sign(norm - least), 0 * norm)
     unit = x / length
     if logit_scale is None:
         require(max_logit_scale is None, "max_logit_scale", max_logit_scale, "None without logit_scale")
         return unit, L2QkNormResiduals(unit, length, long, None, None)
-    require(logit_scale.shape == (H,), "logit_scale", f"shape {tuple(logit_scale.shape)}", f"({H},)")
     bounded, free = _bounded(logit_scale[:, None, None], max_logit_scale)
     factor = xp.exp(bounded)  # (H, 1, 1)
     return factor * unit, L2QkNormResiduals(unit, length, long, factor, free)
 
 
+@checked
 def l2_qk_norm_backward(
-    dy: Shaped[Array, "*B H T D"], residuals: L2QkNormResiduals
-) -> tuple[Shaped[Array, "*B H T D"], Shaped[Array, " H"] | None]:
+    dy: Float[Array, "*B H T D"], residuals: L2QkNormResiduals
+) -> tuple[Float[Array, "*B H T D"], Float[Array, " H"] | None]:
     """Return (dx, dlogit_scale): dx is orthogonal to x, whose length does not count.
 
         dunit        = dy · factor
@@ -75,7 +76,7 @@ def l2_qk_norm_backward(
     return dx, dlogit_scale[:, 0, 0]
 
 
-def _bounded(logit_scale: Shaped[Array, "H 1 1"], bound: float | None) -> tuple[Array, Array]:
+def _bounded(logit_scale: Float[Array, "H 1 1"], bound: float | None) -> tuple[Array, Array]:
     """Return min(logit_scale, bound), and 1 where logit_scale is free, 0 where the bound holds."""
     xp = array_namespace(logit_scale)
     one = xp.ones_like(logit_scale)

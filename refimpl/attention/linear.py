@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require, require_shape
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 
 
 class LinearResiduals(NamedTuple):
     """What the gradient needs."""
 
-    x: Shaped[Array, "*X C"]
-    weight: Shaped[Array, "C F"]
+    x: Float[Array, "*X C"]
+    weight: Float[Array, "C F"]
     biased: bool
 
 
+@checked
 def linear_forward(
-    x: Shaped[Array, "*X C"], weight: Shaped[Array, "C F"], bias: Shaped[Array, " F"] | None = None
-) -> tuple[Shaped[Array, "*X F"], LinearResiduals]:
+    x: Float[Array, "*X C"], weight: Float[Array, "C F"], bias: Float[Array, " F"] | None = None
+) -> tuple[Float[Array, "*X F"], LinearResiduals]:
     """Multiply by a weight and add a bias.
 
         y = x @ weight + bias
@@ -30,26 +31,20 @@ def linear_forward(
     Source: Vaswani et al. 2017, section 3.2.2 (Q W^Q and its like).
     Raises ValueError where the widths do not meet.
     """
-    require(x.ndim >= 1, "x", f"shape {tuple(x.shape)}", "(..., in)")
-    require(weight.ndim == 2, "weight", f"shape {tuple(weight.shape)}", "a matrix (in, out)")
-    fits = f"{weight.shape[0]} (weight has shape {tuple(weight.shape)})"
-    require(x.shape[-1] == weight.shape[0], "x", f"width {x.shape[-1]}", fits)
-    if bias is not None:
-        require(bias.shape == (weight.shape[1],), "bias", f"shape {tuple(bias.shape)}", f"({weight.shape[1]},)")
     y = x @ weight  # (*X, F)
     return (y if bias is None else y + bias), LinearResiduals(x, weight, bias is not None)
 
 
+@checked
 def linear_backward(
-    dy: Shaped[Array, "*X F"], residuals: LinearResiduals
-) -> tuple[Shaped[Array, "*X C"], Shaped[Array, "C F"], Shaped[Array, " F"] | None]:
+    dy: Float[Array, "*X F"], residuals: LinearResiduals
+) -> tuple[Float[Array, "*X C"], Float[Array, "C F"], Float[Array, " F"] | None]:
     """Return (dx, dweight, dbias).
 
     dx = dy @ weightᵀ        dweight = xᵀ @ dy        dbias = sum of dy        (sums over all leading axes)
     """
     xp = array_namespace(dy)
     x, weight, biased = residuals
-    require_shape("dy", dy, (*x.shape[:-1], weight.shape[1]))
     rows_x = xp.reshape(x, (-1, x.shape[-1]))  # (X, C)
     rows_dy = xp.reshape(dy, (-1, dy.shape[-1]))  # (X, F)
     dx = dy @ xp.matrix_transpose(weight)  # y = x @ weight

@@ -6,10 +6,12 @@ from typing import Any
 
 from jaxtyping import Bool, Int
 
-from ..errors import require
+from ..errors import require_integer
 from ..namespace import Array
+from ..signatures import checked
 
 
+@checked
 def causal_mask(T: int, S: int, *, q_offset: int, xp: Any, device: Any = None) -> Bool[Array, "T S"]:
     """Return True where key j is not after query i.
 
@@ -20,12 +22,13 @@ def causal_mask(T: int, S: int, *, q_offset: int, xp: Any, device: Any = None) -
 
     Source: Vaswani et al. 2017, section 3.2.3. PyTorch's is_causal, JAX and Keras align top left; FlashAttention since
     2.1 and transformers bottom right.
-    Raises ValueError for T or S below 1.
+    Raises ValueError for a negative T, or S below 1.
     """
     p, j = _positions(T, S, q_offset, xp, device)
     return j <= p
 
 
+@checked
 def window_mask(
     T: int,
     S: int,
@@ -46,16 +49,18 @@ def window_mask(
     left, right: None leaves that side open; 0 keeps the query's own key.
     Source: Beltagy et al. 2020 (Longformer), section 3.1; Child et al. 2019. FlashAttention, ONNX 25 and JAX count like
     this (and write -1 for open); for everybody else see `conversions`.
-    Raises ValueError for T or S below 1, or a negative side.
+    Raises ValueError for a negative T, S below 1, or a negative side.
     """
     for side, width in (("left", left), ("right", right)):
-        require(width is None or width >= 0, side, width, "an integer >= 0, or None for an open side")
+        if width is not None:
+            require_integer(side, width, 0)
     p, j = _positions(T, S, q_offset, xp, device)
     keep = xp.ones((T, S), dtype=xp.bool, device=device)
     keep = keep if left is None else keep & (j >= p - left)
     return keep if right is None else keep & (j <= p + right)
 
 
+@checked
 def chunked_mask(
     T: int, S: int, *, chunk: int, q_offset: int, left_padding: int = 0, xp: Any, device: Any = None
 ) -> Bool[Array, "T S"]:
@@ -67,13 +72,14 @@ def chunked_mask(
 
     left_padding: index of the first token that is none; chunks are counted from there. // rounds down.
     Source: Llama 4 (Meta 2025), as transformers has it.
-    Raises ValueError for T, S or chunk below 1.
+    Raises ValueError for a negative T, or S or chunk below 1.
     """
-    require(chunk >= 1, "chunk", chunk, "an integer >= 1")
+    require_integer("chunk", chunk, 1)
     p, j = _positions(T, S, q_offset, xp, device)
     return ((p - left_padding) // chunk == (j - left_padding) // chunk) & (j <= p)
 
 
+@checked
 def prefix_mask(T: int, S: int, *, prefix: int, q_offset: int, xp: Any, device: Any = None) -> Bool[Array, "T S"]:
     """Return True where key j is not after its query, or in the prefix that everybody sees.
 
@@ -82,9 +88,9 @@ def prefix_mask(T: int, S: int, *, prefix: int, q_offset: int, xp: Any, device: 
     The prefix reads itself in both directions, what follows is written causally.
 
     Source: Liu et al. 2018, section 4.2; Raffel et al. 2020 (T5), section 3.2.1, "causal with prefix"; PaliGemma.
-    Raises ValueError for T or S below 1, or a negative prefix.
+    Raises ValueError for a negative T, S below 1, or a negative prefix.
     """
-    require(prefix >= 0, "prefix", prefix, "an integer >= 0")
+    require_integer("prefix", prefix, 0)
     p, j = _positions(T, S, q_offset, xp, device)
     return (j < prefix) | (j <= p)
 
@@ -98,6 +104,6 @@ def both(first: Bool[Array, "..."] | None, second: Bool[Array, "..."] | None) ->
 
 def _positions(T: int, S: int, q_offset: int, xp: Any, device: Any) -> tuple[Int[Array, "T 1"], Int[Array, "1 S"]]:
     """Return the position of every query, and of every key."""
-    require(T >= 1, "T", T, "an integer >= 1")
-    require(S >= 1, "S", S, "an integer >= 1")
+    require_integer("T", T, 0)
+    require_integer("S", S, 1)
     return xp.arange(T, device=device)[:, None] + q_offset, xp.arange(S, device=device)[None, :]

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .attention import Attention
 
 
 class MergeBlocksResiduals(NamedTuple):
     """What the gradient needs: the two results, and the share of each."""
 
-    y1: Shaped[Array, "*X E"]
-    y2: Shaped[Array, "*X E"]
-    share1: Shaped[Array, "*X"]
-    share2: Shaped[Array, "*X"]
+    y1: Float[Array, "*X E"]
+    y2: Float[Array, "*X E"]
+    share1: Float[Array, "*X"]
+    share2: Float[Array, "*X"]
 
 
+@checked
 def merge_blocks_forward(
-    y1: Shaped[Array, "*X E"], lse1: Shaped[Array, "*X"], y2: Shaped[Array, "*X E"], lse2: Shaped[Array, "*X"]
+    y1: Float[Array, "*X E"], lse1: Float[Array, "*X"], y2: Float[Array, "*X E"], lse2: Float[Array, "*X"]
 ) -> tuple[Attention, MergeBlocksResiduals]:
     """Join the results of attention over two disjoint sets of keys.
 
@@ -36,9 +37,6 @@ def merge_blocks_forward(
     Raises ValueError for shapes that do not meet.
     """
     xp = array_namespace(y1, lse1, y2, lse2)
-    require(y2.shape == y1.shape, "y2", f"shape {tuple(y2.shape)}", f"{tuple(y1.shape)} to fit y1")
-    for name, lse in (("lse1", lse1), ("lse2", lse2)):
-        require(lse.shape == y1.shape[:-1], name, f"shape {tuple(lse.shape)}", f"{tuple(y1.shape[:-1])} to fit y1")
     some = xp.isfinite(lse1) | xp.isfinite(lse2)  # (*X)
     m = xp.where(some, xp.maximum(lse1, lse2), 0.0)
     e1, e2 = _exp(lse1, m), _exp(lse2, m)
@@ -49,9 +47,10 @@ def merge_blocks_forward(
     return Attention(y, lse), MergeBlocksResiduals(y1, y2, share1, share2)
 
 
+@checked
 def merge_blocks_backward(
     dy: Attention, residuals: MergeBlocksResiduals
-) -> tuple[Shaped[Array, "*X E"], Shaped[Array, "*X"], Shaped[Array, "*X E"], Shaped[Array, "*X"]]:
+) -> tuple[Float[Array, "*X E"], Float[Array, "*X"], Float[Array, "*X E"], Float[Array, "*X"]]:
     """Return (dy1, dlse1, dy2, dlse2): a softmax over two, whose scores are the lse.
 
         dy1   = share1 dy                                              dy2   = share2 dy
@@ -69,7 +68,7 @@ def merge_blocks_backward(
     return share1[..., None] * dy_y, dlse1, share2[..., None] * dy_y, dlse2
 
 
-def _exp(lse: Shaped[Array, "*X"], m: Shaped[Array, "*X"]) -> Shaped[Array, "*X"]:
+def _exp(lse: Float[Array, "*X"], m: Float[Array, "*X"]) -> Float[Array, "*X"]:
     """Return exp(lse - m), 0 for an lse of -inf."""
     xp = array_namespace(lse)
     some = xp.isfinite(lse)

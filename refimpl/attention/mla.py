@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
 from ..embeddings.rms_norm import RmsNormResiduals, rms_norm_backward, rms_norm_forward
 from ..errors import require
 from ..namespace import Array, array_namespace
-from ..rotary.rope import RopeResiduals, rope_backward, rope_forward
+from ..rotary.rope import RopeResiduals, require_pairs, rope_backward, rope_forward
+from ..signatures import checked
 from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
 from .heads import merge_heads, split_heads
 from .linear import LinearResiduals, linear_backward, linear_forward
@@ -40,15 +41,16 @@ class MlaAttentionGradients(NamedTuple):
     sin: Array
 
 
+@checked
 def mla_attention_forward(
-    q: Shaped[Array, "*B H T NR"],
-    latent: Shaped[Array, "*B S L"],
-    k_rope: Shaped[Array, "*B S R"],
-    norm_weight: Shaped[Array, " L"],
-    w_uk: Shaped[Array, "L HN"],
-    w_uv: Shaped[Array, "L HE"],
-    cos: Shaped[Array, "S F"],
-    sin: Shaped[Array, "S F"],
+    q: Float[Array, "*B H T NR"],
+    latent: Float[Array, "*B S L"],
+    k_rope: Float[Array, "*B S R"],
+    norm_weight: Float[Array, " L"],
+    w_uk: Float[Array, "L HN"],
+    w_uv: Float[Array, "L HE"],
+    cos: Float[Array, "S F"],
+    sin: Float[Array, "S F"],
     *,
     q_offset: int,
     eps: float = 1e-6,
@@ -76,6 +78,8 @@ def mla_attention_forward(
     H, T, width = q.shape[-3:]
     S, R = k_rope.shape[-2:]
     N = width - R
+    require(N >= 0, "q", f"width {width}", f"at least {R}, the width of k_rope")
+    require_pairs("k_rope", R)
     require(w_uk.shape[1] == H * N, "w_uk", f"width {w_uk.shape[1]}", f"{H * N} = {H} heads of {width} - {R}")
     inside = q_offset >= 0 and q_offset + T <= S
     require(inside, "q_offset", q_offset, f"0 .. {S - T}, so that {T} queries stand among {S} keys")
@@ -93,6 +97,7 @@ def mla_attention_forward(
     return attended, MlaAttentionResiduals(norm, uk, uv, rope_k, rope_q, attention, q_offset)
 
 
+@checked
 def mla_attention_backward(dy: Attention, residuals: MlaAttentionResiduals) -> MlaAttentionGradients:
     """Return the gradient of every input: the parts of the forward pass, undone in reverse.
 
@@ -116,7 +121,7 @@ def mla_attention_backward(dy: Attention, residuals: MlaAttentionResiduals) -> M
     return MlaAttentionGradients(dq, dlatent, dk_rope[..., 0, :, :], dnorm_weight, dw_uk, dw_uv, dcos, dsin)
 
 
-def _rows(dtable: Shaped[Array, "T F"], r: MlaAttentionResiduals) -> Shaped[Array, "S F"]:
+def _rows(dtable: Float[Array, "T F"], r: MlaAttentionResiduals) -> Float[Array, "S F"]:
     """Put the gradient of the queries' rows among those of all positions."""
     xp = array_namespace(dtable)
     S = r.rope_k.cos.shape[0]

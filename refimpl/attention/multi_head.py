@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
-from ..errors import require, require_integer
+from ..errors import require, require_shape, require_sizes
 from ..namespace import Array
 from ..rotary.rope import RopeResiduals, rope_backward, rope_forward
+from ..signatures import checked
 from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
 from .heads import merge_heads, split_heads
 from .linear import LinearResiduals, linear_backward, linear_forward
@@ -46,21 +47,22 @@ class MultiHeadGradients(NamedTuple):
     sink: Array | None
 
 
+@checked
 def multi_head_attention_forward(
-    x: Shaped[Array, "*B T C"],
-    w_q: Shaped[Array, "C HD"],
-    w_k: Shaped[Array, "K GD"],
-    w_v: Shaped[Array, "K GE"],
-    w_o: Shaped[Array, "HE O"],
-    b_q: Shaped[Array, " HD"] | None = None,
-    b_k: Shaped[Array, " GD"] | None = None,
-    b_v: Shaped[Array, " GE"] | None = None,
-    b_o: Shaped[Array, " O"] | None = None,
-    context: Shaped[Array, "*B S K"] | None = None,
-    cos: Shaped[Array, "..."] | None = None,
-    sin: Shaped[Array, "..."] | None = None,
-    bias: Shaped[Array, "..."] | None = None,
-    sink: Shaped[Array, " H"] | None = None,
+    x: Float[Array, "*B T C"],
+    w_q: Float[Array, "C HD"],
+    w_k: Float[Array, "K GD"],
+    w_v: Float[Array, "K GE"],
+    w_o: Float[Array, "HE O"],
+    b_q: Float[Array, " HD"] | None = None,
+    b_k: Float[Array, " GD"] | None = None,
+    b_v: Float[Array, " GE"] | None = None,
+    b_o: Float[Array, " O"] | None = None,
+    context: Float[Array, "*B S K"] | None = None,
+    cos: Float[Array, "..."] | None = None,
+    sin: Float[Array, "..."] | None = None,
+    bias: Float[Array, "..."] | None = None,
+    sink: Float[Array, " H"] | None = None,
     *,
     H: int,
     G: int | None = None,
@@ -71,7 +73,7 @@ def multi_head_attention_forward(
     scale: float | None = None,
     softcap: float | None = None,
     interleaved: bool = True,
-) -> tuple[Shaped[Array, "*B T O"], MultiHeadResiduals]:
+) -> tuple[Float[Array, "*B T O"], MultiHeadResiduals]:
     """Attend with several heads, each in its own projection.
 
         q = rope(heads(x w_q + b_q)),   k = rope(heads(c w_k + b_k)),   v = heads(c w_v + b_v),      c = context, or x
@@ -86,8 +88,9 @@ def multi_head_attention_forward(
     Raises ValueError for widths that do not divide into heads, cos without sin, or rotation with a context.
     """
     G = H if G is None else G
-    _require_doors(H, G, context, cos, sin)
     source = x if context is None else context
+    _require_doors(H, G, context, cos, sin)
+    _require_weights(H, G, source.shape[-1], w_q, w_k, w_v, w_o)
     q, project_q = linear_forward(x, w_q, b_q)  # (*B, T, H·D)
     k, project_k = linear_forward(source, w_k, b_k)  # (*B, S, G·D)
     v, project_v = linear_forward(source, w_v, b_v)  # (*B, S, G·E)
@@ -103,7 +106,8 @@ def multi_head_attention_forward(
     return y, residuals
 
 
-def multi_head_attention_backward(dy: Shaped[Array, "*B T O"], residuals: MultiHeadResiduals) -> MultiHeadGradients:
+@checked
+def multi_head_attention_backward(dy: Float[Array, "*B T O"], residuals: MultiHeadResiduals) -> MultiHeadGradients:
     """Return the gradient of every input: the parts of the forward pass, undone in reverse.
 
     In self-attention x is read three times, as queries, keys and values, and collects three shares; cos and sin are
@@ -129,8 +133,17 @@ def multi_head_attention_backward(dy: Shaped[Array, "*B T O"], residuals: MultiH
 
 def _require_doors(H: int, G: int, context: Array | None, cos: Array | None, sin: Array | None) -> None:
     """Raise ValueError for options that contradict each other."""
-    require_integer("H", H, 1)
-    require_integer("G", G, 1)
-    require(G >= 1 and H % G == 0, "G", G, f"a divisor of H = {H}")
+    require_sizes(H=H, G=G)
+    require(H % G == 0, "G", G, f"a divisor of H = {H}")
     require((cos is None) == (sin is None), "sin" if sin is None else "cos", "None", "cos and sin together")
     require(cos is None or context is None, "cos", "a table", "None with a context (q and k share no positions)")
+
+
+def _require_weights(H: int, G: int, K: int, w_q: Array, w_k: Array, w_v: Array, w_o: Array) -> None:
+    """Raise ValueError unless the weights divide into heads, and these meet."""
+    for name, weight, heads in (("w_q", w_q, H), ("w_v", w_v, G)):
+        require(weight.shape[1] % heads == 0, name, f"width {weight.shape[1]}", f"a multiple of {heads} heads")
+    D, E = w_q.shape[1] // H, w_v.shape[1] // G
+    require_shape("w_k", w_k, (K, G * D))
+    require_shape("w_v", w_v, (K, G * E))
+    require_shape("w_o", w_o, (H * E, "O"))

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
 from ..embeddings.rms_norm import RmsNormResiduals, rms_norm_backward, rms_norm_forward
 from ..errors import require
 from ..namespace import Array, array_namespace, unbroadcast
+from ..signatures import checked
 from .heads import merge_heads, split_heads
 
 
 class RmsQkNormResiduals(NamedTuple):
     """What the gradient needs: x divided by its root mean square, how that came about, and the gain."""
 
-    normed: Shaped[Array, "*B H T D"]
+    normed: Float[Array, "*B H T D"]
     norm: RmsNormResiduals
-    weight: Shaped[Array, "..."] | None
+    weight: Float[Array, "..."] | None
     unit_offset: bool
     over_heads: bool
 
 
+@checked
 def rms_qk_norm_forward(
-    x: Shaped[Array, "*B H T D"],
-    weight: Shaped[Array, "..."] | None = None,
+    x: Float[Array, "*B H T D"],
+    weight: Float[Array, "..."] | None = None,
     *,
     eps: float = 1e-6,
     unit_offset: bool = False,
     over_heads: bool = False,
-) -> tuple[Shaped[Array, "*B H T D"], RmsQkNormResiduals]:
+) -> tuple[Float[Array, "*B H T D"], RmsQkNormResiduals]:
     """Divide q or k by its root mean square, head by head, and scale its channels.
 
         y = x / sqrt(mean of x² + eps) · weight
@@ -54,9 +56,10 @@ def rms_qk_norm_forward(
     return y, RmsQkNormResiduals(normed, norm, weight, unit_offset, over_heads)
 
 
+@checked
 def rms_qk_norm_backward(
-    dy: Shaped[Array, "*B H T D"], residuals: RmsQkNormResiduals
-) -> tuple[Shaped[Array, "*B H T D"], Shaped[Array, "..."] | None]:
+    dy: Float[Array, "*B H T D"], residuals: RmsQkNormResiduals
+) -> tuple[Float[Array, "*B H T D"], Float[Array, "..."] | None]:
     """Return (dx, dweight): without eps dx would be orthogonal to x, whose length does not count.
 
     dnormed = dy · gain        dx = (dnormed - normed · mean of dnormed normed) / rms        dweight = sum of dy normed
@@ -71,7 +74,7 @@ def rms_qk_norm_backward(
     return dx, xp.reshape(unbroadcast(dy * normed, _gain(weight, unit_offset).shape), weight.shape)
 
 
-def _gain(weight: Shaped[Array, "..."], unit_offset: bool) -> Shaped[Array, "..."]:
+def _gain(weight: Float[Array, "..."], unit_offset: bool) -> Float[Array, "..."]:
     """Return the factor of every head and channel, for x (*B, H, T, D)."""
     gain = weight if weight.ndim == 1 else weight[:, None, :]  # (D,) or (H, 1, D)
     return 1 + gain if unit_offset else gain

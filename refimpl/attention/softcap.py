@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require_number
 from ..namespace import Array, array_namespace, constant
+from ..signatures import checked
 
 
 class SoftcapResiduals(NamedTuple):
     """What the gradient needs: the tangent, before the cap was multiplied back."""
 
-    tanh: Shaped[Array, "*X"]
+    tanh: Float[Array, "*X"]
 
 
-def softcap_forward(x: Shaped[Array, "*X"], *, cap: float) -> tuple[Shaped[Array, "*X"], SoftcapResiduals]:
+@checked
+def softcap_forward(x: Float[Array, "*X"], *, cap: float) -> tuple[Float[Array, "*X"], SoftcapResiduals]:
     """Squeeze logits into (-cap, cap).
 
         y = cap · tanh(x / cap)
@@ -30,13 +32,14 @@ def softcap_forward(x: Shaped[Array, "*X"], *, cap: float) -> tuple[Shaped[Array
     Raises ValueError for a cap that is not positive.
     """
     xp = array_namespace(x)
-    require(cap > 0, "cap", cap, "a number > 0")
+    require_number("cap", cap, above=0)
     limit = constant(cap, like=x)
     tanh = xp.tanh(x / limit)
     return limit * tanh, SoftcapResiduals(tanh)
 
 
-def softcap_backward(dy: Shaped[Array, "*X"], residuals: SoftcapResiduals) -> Shaped[Array, "*X"]:
+@checked
+def softcap_backward(dy: Float[Array, "*X"], residuals: SoftcapResiduals) -> Float[Array, "*X"]:
     """Return dx: it vanishes where the cap holds.
 
     dx = dy (1 - tanh²(x / cap))

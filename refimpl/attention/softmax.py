@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
-from ..errors import require, require_mask, require_shape
+from ..errors import require_broadcastable
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 
 
 class SoftmaxResiduals(NamedTuple):
     """What the gradient needs: the result."""
 
-    y: Shaped[Array, "*X S"]
+    y: Float[Array, "*X S"]
 
 
+@checked
 def softmax_forward(
-    x: Shaped[Array, "*X S"], *, mask: Bool[Array, "..."] | None = None
-) -> tuple[Shaped[Array, "*X S"], SoftmaxResiduals]:
+    x: Float[Array, "*X S"], *, mask: Bool[Array, "..."] | None = None
+) -> tuple[Float[Array, "*X S"], SoftmaxResiduals]:
     """Turn the scores of each row into weights that sum to one.
 
         y[j] = exp(x[j]) / sum over kept k of exp(x[k])        where mask keeps j,  0 elsewhere
@@ -29,27 +31,26 @@ def softmax_forward(
     Source: Bridle 1990; with a mask: Vaswani et al. 2017, section 3.2.3. PyTorch's softmax of a row of -inf is NaN.
     Raises ValueError for a mask that is not boolean or does not fit.
     """
-    require(x.ndim >= 1 and x.shape[-1] >= 1, "x", f"shape {tuple(x.shape)}", "(..., keys) with at least one key")
     if mask is not None:
-        require_mask("mask", mask, x.shape)
+        require_broadcastable("mask", mask, x.shape)
     y, _ = softmax_and_lse(x, mask)
     return y, SoftmaxResiduals(y)
 
 
-def softmax_backward(dy: Shaped[Array, "*X S"], residuals: SoftmaxResiduals) -> Shaped[Array, "*X S"]:
+@checked
+def softmax_backward(dy: Float[Array, "*X S"], residuals: SoftmaxResiduals) -> Float[Array, "*X S"]:
     """Return dx: each row of it sums to zero, since softmax ignores a constant.
 
     dx[j] = y[j] (dy[j] - sum over k of y[k] dy[k])
     """
     xp = array_namespace(dy)
     y = residuals.y
-    require_shape("dy", dy, tuple(y.shape))
     return y * (dy - xp.sum(y * dy, axis=-1, keepdims=True))  # y = exp(x) / sum of exp(x)
 
 
 def softmax_and_lse(
-    x: Shaped[Array, "*X S"], mask: Bool[Array, "..."] | None
-) -> tuple[Shaped[Array, "*X S"], Shaped[Array, "*X"]]:
+    x: Float[Array, "*X S"], mask: Bool[Array, "..."] | None
+) -> tuple[Float[Array, "*X S"], Float[Array, "*X"]]:
     """Return the weights and the logarithm of the sum that they were divided by, -inf for an empty row.
 
         m = max x,   e = exp(x - m),   y = e / sum e,   lse = m + log(sum e)
@@ -68,8 +69,8 @@ def softmax_and_lse(
 
 
 def softmax_and_lse_backward(
-    dweights: Shaped[Array, "*X S"], dlse: Shaped[Array, "*X"] | None, weights: Shaped[Array, "*X S"]
-) -> tuple[Shaped[Array, "*X S"], Shaped[Array, "*X"]]:
+    dweights: Float[Array, "*X S"], dlse: Float[Array, "*X"] | None, weights: Float[Array, "*X S"]
+) -> tuple[Float[Array, "*X S"], Float[Array, "*X"]]:
     """Undo `softmax_and_lse`; return dx and the mean of each row, which a sink needs as well.
 
     row = sum of weights dweights - dlse        dx = weights (dweights - row)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
-from ..errors import require_broadcastable, require_mask
+from ..errors import require_broadcastable
 from ..namespace import Array, array_namespace, unbroadcast
+from ..signatures import checked
 from .softmax import softmax_and_lse
 
 
 class SoftmaxSinkResiduals(NamedTuple):
     """What the gradient needs: the result, and the weight that went into the sink."""
 
-    y: Shaped[Array, "*X S"]
-    sink_weights: Shaped[Array, "*X"]
+    y: Float[Array, "*X S"]
+    sink_weights: Float[Array, "*X"]
     sink_shape: tuple[int, ...]
 
 
+@checked
 def softmax_sink_forward(
-    x: Shaped[Array, "*X S"], sink: Shaped[Array, "..."], *, mask: Bool[Array, "..."] | None = None
-) -> tuple[Shaped[Array, "*X S"], SoftmaxSinkResiduals]:
+    x: Float[Array, "*X S"], sink: Float[Array, "..."], *, mask: Bool[Array, "..."] | None = None
+) -> tuple[Float[Array, "*X S"], SoftmaxSinkResiduals]:
     """Turn the scores of each row into weights that sum to less than one: the sink takes the rest.
 
         y[j] = exp(x[j]) / (exp(sink) + sum over kept k of exp(x[k]))        where mask keeps j,  0 elsewhere
@@ -36,14 +38,15 @@ def softmax_sink_forward(
     """
     require_broadcastable("sink", sink, x.shape[:-1])
     if mask is not None:
-        require_mask("mask", mask, x.shape)
+        require_broadcastable("mask", mask, x.shape)
     y, sink_weights, _ = softmax_sink_lse(x, sink, mask)
     return y, SoftmaxSinkResiduals(y, sink_weights, tuple(sink.shape))
 
 
+@checked
 def softmax_sink_backward(
-    dy: Shaped[Array, "*X S"], residuals: SoftmaxSinkResiduals
-) -> tuple[Shaped[Array, "*X S"], Shaped[Array, "..."]]:
+    dy: Float[Array, "*X S"], residuals: SoftmaxSinkResiduals
+) -> tuple[Float[Array, "*X S"], Float[Array, "..."]]:
     """Return (dx, dsink): the sink only ever takes, so its gradient is what the row would get back.
 
     dx[j] = y[j] (dy[j] - sum over k of y[k] dy[k])        dsink = -sink_weight · sum over k of y[k] dy[k]
@@ -56,8 +59,8 @@ def softmax_sink_backward(
 
 
 def softmax_sink_lse(
-    x: Shaped[Array, "*X S"], sink: Shaped[Array, "..."], mask: Bool[Array, "..."] | None
-) -> tuple[Shaped[Array, "*X S"], Shaped[Array, "*X"], Shaped[Array, "*X"]]:
+    x: Float[Array, "*X S"], sink: Float[Array, "..."], mask: Bool[Array, "..."] | None
+) -> tuple[Float[Array, "*X S"], Float[Array, "*X"], Float[Array, "*X"]]:
     """Return the weights, the weight of the sink, and the logarithm of what both were divided by: never -inf.
 
     The sink is a column that is always kept, and dropped afterwards.

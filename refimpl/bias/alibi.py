@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require_integer, require_shape
+from ..errors import require_integer, require_sizes
 from ..namespace import Array, array_namespace, device, rational_powers
+from ..signatures import checked
 
 
 class AlibiResiduals(NamedTuple):
-    """What the gradient needs: the integer that each slope was multiplied by."""
+    """What the gradient needs: the integer that each slope was multiplied by, and how many slopes there are."""
 
     steps: Int[Array, "T S"]
+    H: int
 
 
+@checked
 def alibi_forward(
-    slopes: Shaped[Array, " H"], *, T: int, S: int, q_offset: int = 0, key_only: bool = False
-) -> tuple[Shaped[Array, "H T S"], AlibiResiduals]:
+    slopes: Float[Array, " H"], *, T: int, S: int, q_offset: int = 0, key_only: bool = False
+) -> tuple[Float[Array, "H T S"], AlibiResiduals]:
     """Return the bias of T queries over S keys, to be added to the scaled scores.
 
         y[h, i, j] = -slopes[h] · |q_offset + i - j|
@@ -31,30 +34,29 @@ def alibi_forward(
     q_offset: position of the first query; S - T when the queries are the last of the keys.
     Source: Press et al. 2022 (ALiBi), section 3. Key-only: the authors' code, BLOOM, FlashAttention (causal). Falcon
     adds the bias before it divides by √D, which is another function.
-    Raises ValueError for T or S below 1.
+    Raises ValueError for a negative T, or S below 1.
     """
     xp = array_namespace(slopes)
-    require_shape("slopes", slopes, ("H",))
-    require_integer("T", T, 1)
+    require_integer("T", T, 0)
     require_integer("S", S, 1)
-    require_integer("q_offset", q_offset)
     i = xp.arange(q_offset, q_offset + T, device=device(slopes))[:, None]  # (T, 1)
     j = xp.arange(S, device=device(slopes))[None, :]  # (1, S)
     steps = xp.broadcast_to(j, (T, S)) if key_only else -xp.abs(i - j)
-    return slopes[:, None, None] * xp.astype(steps, slopes.dtype), AlibiResiduals(steps)
+    return slopes[:, None, None] * xp.astype(steps, slopes.dtype), AlibiResiduals(steps, slopes.shape[0])
 
 
-def alibi_backward(dy: Shaped[Array, "H T S"], residuals: AlibiResiduals) -> Shaped[Array, " H"]:
+@checked
+def alibi_backward(dy: Float[Array, "H T S"], residuals: AlibiResiduals) -> Float[Array, " H"]:
     """Return the gradient of learned slopes.
 
     dslopes[h] = sum over i, j of dy[h, i, j] · steps[i, j],        steps = -|q_offset + i - j|, or j
     """
     xp = array_namespace(dy)
-    require_shape("dy", dy, ("H", *residuals.steps.shape))
     return xp.sum(dy * xp.astype(residuals.steps, dy.dtype), axis=(-2, -1))  # y = slopes · steps
 
 
-def alibi_slopes(H: int, *, max_bias: int = 8, xp: Any, dtype: Any) -> Shaped[Array, " H"]:
+@checked
+def alibi_slopes(H: int, *, max_bias: int = 8, xp: Any, dtype: Any) -> Float[Array, " H"]:
     """Return the slope of every head.
 
         2^(-max_bias h / H),  h = 1 .. H                                 H a power of two
@@ -66,8 +68,7 @@ def alibi_slopes(H: int, *, max_bias: int = 8, xp: Any, dtype: Any) -> Shaped[Ar
     Source: Press et al. 2022 (ALiBi), section 3, and the authors' code for H that is no power of two.
     Raises ValueError for H or max_bias below 1.
     """
-    require_integer("H", H, 1)
-    require_integer("max_bias", max_bias, 1)
+    require_sizes(H=H, max_bias=max_bias)
     n = 1 << (H.bit_length() - 1)  # largest power of two <= H
     halves = [2 * h for h in range(1, n + 1)] + list(range(1, 2 * n, 2))[: H - n]  # exponent · 2n / max_bias
     head, tail = rational_powers(2, [-max_bias * half for half in halves], 2 * n, xp=xp, dtype=dtype)

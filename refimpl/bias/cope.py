@@ -4,36 +4,37 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
 from ..attention.masks import causal_mask
-from ..errors import require
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .gates import relu_slope, sigmoid
-from .relative import require_keys, scaling, sum_to
+from .relative import scaling, sum_to
 
 
 class CopeResiduals(NamedTuple):
     """What the gradient needs; products = q @ tableᵀ."""
 
-    q: Shaped[Array, "*B H T D"]
-    k: Shaped[Array, "*B H S D"]
-    table: Shaped[Array, "N D"]
-    logits: Shaped[Array, "*B H T S"]
+    q: Float[Array, "*B H T D"]
+    k: Float[Array, "*B H S D"]
+    table: Float[Array, "N D"]
+    logits: Float[Array, "*B H T S"]
     keep: Bool[Array, "T S"]
-    positions: Shaped[Array, "*B H T S"]
-    products: Shaped[Array, "*B H T N"]
+    positions: Float[Array, "*B H T S"]
+    products: Float[Array, "*B H T N"]
     scale: float | None
 
 
+@checked
 def cope_forward(
-    q: Shaped[Array, "*B H T D"],
-    k: Shaped[Array, "*B H S D"],
-    table: Shaped[Array, "N D"],
+    q: Float[Array, "*B H T D"],
+    k: Float[Array, "*B H S D"],
+    table: Float[Array, "N D"],
     *,
     q_offset: int = 0,
     scale: float | None = None,
-) -> tuple[Shaped[Array, "*B H T S"], CopeResiduals]:
+) -> tuple[Float[Array, "*B H T S"], CopeResiduals]:
     """Measure distance by how many keys in between the query cares to count.
 
         gate[i, t] = sigmoid(scale · q[i]·k[t]) for t <= q_offset + i,  else 0
@@ -50,8 +51,6 @@ def cope_forward(
     """
     xp = array_namespace(q, k, table)
     T, D = q.shape[-2:]
-    require_keys(k, q)
-    require(table.shape[1] == D, "table", f"width {table.shape[1]}", f"{D}, the width of q")
     logits = (q @ xp.matrix_transpose(k)) * scaling(scale, D, q)  # (*B, H, T, S)
     keep = causal_mask(T, k.shape[-2], q_offset=q_offset, xp=xp, device=device(q))
     gates = xp.where(keep, sigmoid(logits), xp.zeros_like(logits))
@@ -62,9 +61,10 @@ def cope_forward(
     return y, CopeResiduals(q, k, table, logits, keep, positions, products, scale)
 
 
+@checked
 def cope_backward(
-    dy: Shaped[Array, "*B H T S"], residuals: CopeResiduals
-) -> tuple[Shaped[Array, "*B H T D"], Shaped[Array, "*B H S D"], Shaped[Array, "N D"]]:
+    dy: Float[Array, "*B H T S"], residuals: CopeResiduals
+) -> tuple[Float[Array, "*B H T D"], Float[Array, "*B H S D"], Float[Array, "N D"]]:
     """Return (dq, dk, dtable); dq and dk join what attention itself gives.
 
     dproducts[i, n] = sum over j of dy[i, j] max(1 - |p - n|, 0)
@@ -83,13 +83,13 @@ def cope_backward(
     return dq, xp.matrix_transpose(dlogits) @ q, sum_to(xp.matrix_transpose(dproducts) @ q, 2)
 
 
-def _apart(positions: Shaped[Array, "*X"], N: int) -> Shaped[Array, "*X N"]:
+def _apart(positions: Float[Array, "*X"], N: int) -> Float[Array, "*X N"]:
     """Return p - n for every row n."""
     xp = array_namespace(positions)
     return positions[..., None] - xp.astype(xp.arange(N, device=device(positions)), positions.dtype)
 
 
-def _nearness(apart: Shaped[Array, "*X N"]) -> Shaped[Array, "*X N"]:
+def _nearness(apart: Float[Array, "*X N"]) -> Float[Array, "*X N"]:
     """Return the weight of each row, max(1 - |p - n|, 0)."""
     xp = array_namespace(apart)
     return xp.maximum(1 - xp.abs(apart), xp.zeros_like(apart))

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..errors import require
 from ..namespace import Array, array_namespace, constant, device
+from ..signatures import checked
 from .buckets import log_bucket_starts
-from .relative import picked, picked_backward, relative_positions, require_keys, sum_to
+from .relative import picked, picked_backward, relative_positions, sum_to
 
 
 class DebertaBiasResiduals(NamedTuple):
     """What the gradient needs; rows of key_table for each query, rows_k of query_table for each key."""
 
-    q: Shaped[Array, "*B H T D"]
-    k: Shaped[Array, "*B H S D"]
-    key_table: Shaped[Array, "H N D"]
-    query_table: Shaped[Array, "H N D"]
+    q: Float[Array, "*B H T D"]
+    k: Float[Array, "*B H S D"]
+    key_table: Float[Array, "H N D"]
+    query_table: Float[Array, "H N D"]
     rows: Int[Array, "T S"]
     rows_k: Int[Array, "S T"]
     scale: float | None
 
 
+@checked
 def deberta_bias_forward(
-    q: Shaped[Array, "*B H T D"],
-    k: Shaped[Array, "*B H S D"],
-    key_table: Shaped[Array, "H N D"],
-    query_table: Shaped[Array, "H N D"],
+    q: Float[Array, "*B H T D"],
+    k: Float[Array, "*B H S D"],
+    key_table: Float[Array, "H N D"],
+    query_table: Float[Array, "H N D"],
     *,
     q_offset: int = 0,
     max_distance: int | None = None,
     mirrored: bool = False,
     scale: float | None = None,
-) -> tuple[Shaped[Array, "*B H T S"], DebertaBiasResiduals]:
+) -> tuple[Float[Array, "*B H T S"], DebertaBiasResiduals]:
     """Return the two position terms of the score: content to position, and position to content.
 
         y[i, j] = scale · (q[i]·key_table[n(i - j)] + k[j]·query_table[n(i - j)])
@@ -50,11 +52,8 @@ def deberta_bias_forward(
     Raises ValueError for shapes that do not meet, an odd N, and what `deberta_buckets` refuses.
     """
     xp = array_namespace(q, k, key_table, query_table)
-    H, T, D = q.shape[-3:]
+    T, D = q.shape[-2:]
     S, N = k.shape[-2], key_table.shape[1]
-    require_keys(k, q)
-    for name, table in (("key_table", key_table), ("query_table", query_table)):
-        require(tuple(table.shape) == (H, N, D), name, f"shape {tuple(table.shape)}", f"{(H, N, D)} to fit q")
     behind = -relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(q))  # (T, S), query minus key
     rows = deberta_buckets(behind, N, max_distance)
     rows_k = xp.matrix_transpose(deberta_buckets(-behind, N, max_distance) if mirrored else rows)
@@ -64,9 +63,10 @@ def deberta_bias_forward(
     return y, DebertaBiasResiduals(q, k, key_table, query_table, rows, rows_k, scale)
 
 
+@checked
 def deberta_bias_backward(
-    dy: Shaped[Array, "*B H T S"], residuals: DebertaBiasResiduals
-) -> tuple[Shaped[Array, "*B H T D"], Shaped[Array, "*B H S D"], Shaped[Array, "H N D"], Shaped[Array, "H N D"]]:
+    dy: Float[Array, "*B H T S"], residuals: DebertaBiasResiduals
+) -> tuple[Float[Array, "*B H T D"], Float[Array, "*B H S D"], Float[Array, "H N D"], Float[Array, "H N D"]]:
     """Return (dq, dk, dkey_table, dquery_table); dq and dk join what attention itself gives.
 
     dq[i] = scale · sum over j of dy[i, j] key_table[row]        dkey_table[n] = scale · sum of dy[i, j] q[i] at row n

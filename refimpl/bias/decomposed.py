@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
+from ..errors import require, require_shape, require_sizes
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .grid import grid_offsets
 from .relative import picked, picked_backward, sum_to
 
@@ -15,21 +16,22 @@ from .relative import picked, picked_backward, sum_to
 class Decomposed2dBiasResiduals(NamedTuple):
     """What the gradient needs; rows_h, rows_w: the row of its table that every pair was read from."""
 
-    q: Shaped[Array, "*B H T D"]
-    table_h: Shaped[Array, "Nh D"]
-    table_w: Shaped[Array, "Nw D"]
+    q: Float[Array, "*B H T D"]
+    table_h: Float[Array, "Nh D"]
+    table_w: Float[Array, "Nw D"]
     rows_h: Int[Array, "T T"]
     rows_w: Int[Array, "T T"]
 
 
+@checked
 def decomposed_2d_bias_forward(
-    q: Shaped[Array, "*B H T D"],
-    table_h: Shaped[Array, "Nh D"],
-    table_w: Shaped[Array, "Nw D"],
+    q: Float[Array, "*B H T D"],
+    table_h: Float[Array, "Nh D"],
+    table_w: Float[Array, "Nw D"],
     *,
     height: int,
     width: int,
-) -> tuple[Shaped[Array, "*B H T T"], Decomposed2dBiasResiduals]:
+) -> tuple[Float[Array, "*B H T T"], Decomposed2dBiasResiduals]:
     """Let every query weigh how far a key lies below and beside it.
 
         y[t, s] = q[t]·table_h[row of t - row of s + height - 1] + q[t]·table_w[column of t - column of s + width - 1]
@@ -43,19 +45,20 @@ def decomposed_2d_bias_forward(
     """
     xp = array_namespace(q, table_h, table_w)
     T, D = q.shape[-2:]
+    require_sizes(height=height, width=width)
     require(height * width == T, "q", f"{T} queries", f"height · width = {height * width}")
-    for name, table, extent in (("table_h", table_h, height), ("table_w", table_w, width)):
-        fits = table.shape == (2 * extent - 1, D)
-        require(fits, name, f"shape {tuple(table.shape)}", f"{(2 * extent - 1, D)}")
+    require_shape("table_h", table_h, (2 * height - 1, D))
+    require_shape("table_w", table_w, (2 * width - 1, D))
     dh, dw = grid_offsets(height, width, xp=xp, device=device(q))  # (T, T)
     rows_h, rows_w = dh + height - 1, dw + width - 1
     y = picked(q @ xp.matrix_transpose(table_h), rows_h) + picked(q @ xp.matrix_transpose(table_w), rows_w)
     return y, Decomposed2dBiasResiduals(q, table_h, table_w, rows_h, rows_w)
 
 
+@checked
 def decomposed_2d_bias_backward(
-    dy: Shaped[Array, "*B H T T"], residuals: Decomposed2dBiasResiduals
-) -> tuple[Shaped[Array, "*B H T D"], Shaped[Array, "Nh D"], Shaped[Array, "Nw D"]]:
+    dy: Float[Array, "*B H T T"], residuals: Decomposed2dBiasResiduals
+) -> tuple[Float[Array, "*B H T D"], Float[Array, "Nh D"], Float[Array, "Nw D"]]:
     """Return (dq, dtable_h, dtable_w).
 
     dq[t] = sum over s of dy[t, s] (table_h[row] + table_w[row])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
+from ..errors import require_integer, require_number
 from ..namespace import Array, array_namespace, constant, device
+from ..signatures import checked
 from .gates import relu, relu_slope
 from .relative import relative_positions
 
@@ -15,33 +16,34 @@ from .relative import relative_positions
 class FireResiduals(NamedTuple):
     """What the gradient needs; near = ln(1 + |c| n), reach = ln(1 + |c| extent) + eps, x = near / reach."""
 
-    w1: Shaped[Array, " F"]
-    w2: Shaped[Array, "F H"]
-    c: Shaped[Array, ""]
-    m: Shaped[Array, ""]
-    L0: Shaped[Array, ""]
+    w1: Float[Array, " F"]
+    w2: Float[Array, "F H"]
+    c: Float[Array, ""]
+    m: Float[Array, ""]
+    L0: Float[Array, ""]
     distances: Int[Array, "T S"]
     positions: Int[Array, "T 1"]
-    extent: Shaped[Array, "T 1"]
-    reach: Shaped[Array, "T 1"]
-    x: Shaped[Array, "T S"]
-    hidden: Shaped[Array, "T S F"]
+    extent: Float[Array, "T 1"]
+    reach: Float[Array, "T 1"]
+    x: Float[Array, "T S"]
+    hidden: Float[Array, "T S F"]
 
 
+@checked
 def fire_forward(
-    w1: Shaped[Array, " F"],
-    b1: Shaped[Array, " F"],
-    w2: Shaped[Array, "F H"],
-    b2: Shaped[Array, " H"],
-    c: Shaped[Array, ""],
-    m: Shaped[Array, ""],
-    L0: Shaped[Array, ""],
+    w1: Float[Array, " F"],
+    b1: Float[Array, " F"],
+    w2: Float[Array, "F H"],
+    b2: Float[Array, " H"],
+    c: Float[Array, ""],
+    m: Float[Array, ""],
+    L0: Float[Array, ""],
     *,
     T: int,
     S: int,
     q_offset: int = 0,
     eps: float = 1e-6,
-) -> tuple[Shaped[Array, "H T S"], FireResiduals]:
+) -> tuple[Float[Array, "H T S"], FireResiduals]:
     """Let a network learn the bias from the relative distance.
 
         x = ln(1 + |c| |P - j|) / (ln(1 + |c| max(P, |m L0|)) + eps),        P = q_offset + i
@@ -52,12 +54,11 @@ def fire_forward(
 
     c, m, L0: learned or fixed (the authors start at 0.1, 1, 512, and learn m and c). eps: of the denominator.
     Source: Li et al. 2024 (FIRE), section 3, with F = 32. At a tie of P and |m L0| the slope is 1/2, as PyTorch's.
-    Raises ValueError for T or S below 1, q_offset < 0, or weights that do not fit.
+    Raises ValueError for a negative T, S below 1, q_offset < 0, eps < 0, or weights that do not fit.
     """
     xp = array_namespace(w1, b1, w2, b2, c, m, L0)
-    require(q_offset >= 0, "q_offset", q_offset, "an integer >= 0")
-    fits = w1.shape == b1.shape == w2.shape[:1] and b2.shape == w2.shape[1:]
-    require(fits, "w2", f"shape {tuple(w2.shape)}", f"(F, H) = {(*w1.shape, *b2.shape)}, as w1, b1 and b2 have it")
+    require_integer("q_offset", q_offset, 0)
+    require_number("eps", eps, least=0)
     distances = xp.abs(relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(w1)))  # (T, S)
     positions = xp.arange(q_offset, q_offset + T, device=device(w1))[:, None]  # (T, 1)
     extent = xp.maximum(xp.astype(positions, w1.dtype), xp.abs(m * L0))
@@ -69,7 +70,8 @@ def fire_forward(
     return y, FireResiduals(w1, w2, c, m, L0, distances, positions, extent, reach, x, hidden)
 
 
-def fire_backward(dy: Shaped[Array, "H T S"], residuals: FireResiduals) -> tuple[Array, ...]:
+@checked
+def fire_backward(dy: Float[Array, "H T S"], residuals: FireResiduals) -> tuple[Array, ...]:
     """Return (dw1, db1, dw2, db2, dc, dm, dL0): the network first, then through x = near / reach.
 
     dnear   = dx / reach                          dreach = -sum over j of dx x / reach

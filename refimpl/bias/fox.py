@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
 from ..attention.masks import causal_mask
-from ..errors import require
+from ..errors import require, require_integer
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .gates import log_sigmoid, sigmoid
 
 
 class FoxResiduals(NamedTuple):
     """What the gradient needs: the gates' logits, and which pairs have something between them."""
 
-    gate_logits: Shaped[Array, "*B H S"]
+    gate_logits: Float[Array, "*B H S"]
     keep: Bool[Array, "T S"]
     q_offset: int
 
 
+@checked
 def fox_forward(
-    gate_logits: Shaped[Array, "*B H S"], *, T: int, q_offset: int = 0
-) -> tuple[Shaped[Array, "*B H T S"], FoxResiduals]:
+    gate_logits: Float[Array, "*B H S"], *, T: int, q_offset: int = 0
+) -> tuple[Float[Array, "*B H T S"], FoxResiduals]:
     """Let every token between query and key dim the key.
 
         y[i, j] = sum over l = j + 1 .. q_offset + i of ln sigmoid(gate_logits[l])
@@ -33,11 +35,11 @@ def fox_forward(
     gate_logits: w·x + b of each query head, at every key's position. Queries stand at q_offset .. q_offset + T - 1.
     Keys ahead get 0, the empty sum; the causal mask removes them.
     Source: Lin et al. 2025 (Forgetting Transformer), section 3.
-    Raises ValueError for queries that stand outside the keys.
+    Raises ValueError for a negative T, or queries that stand outside the keys.
     """
     xp = array_namespace(gate_logits)
     S = gate_logits.shape[-1]
-    require(T >= 1, "T", T, "an integer >= 1")
+    require_integer("T", T, 0)
     require(0 <= q_offset <= S - T, "q_offset", q_offset, f"0 .. S - T = {S - T}")
     c = xp.cumulative_sum(log_sigmoid(gate_logits), axis=-1)  # (*B, H, S)
     keep = causal_mask(T, S, q_offset=q_offset - 1, xp=xp, device=device(gate_logits))  # j before the query
@@ -45,7 +47,8 @@ def fox_forward(
     return xp.where(keep, between, xp.zeros_like(between)), FoxResiduals(gate_logits, keep, q_offset)
 
 
-def fox_backward(dy: Shaped[Array, "*B H T S"], residuals: FoxResiduals) -> Shaped[Array, "*B H S"]:
+@checked
+def fox_backward(dy: Float[Array, "*B H T S"], residuals: FoxResiduals) -> Float[Array, "*B H S"]:
     """Return the gradient of the gates' logits.
 
     dc[l] = sum over j of dy[l - q_offset, j] - sum over i of dy[i, l]        (pairs with j before the query)

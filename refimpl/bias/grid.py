@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxtyping import Int
 
-from ..errors import require
+from ..errors import require_sizes
 from ..namespace import Array
 
 
@@ -17,8 +17,7 @@ def grid_offsets(
 
     Token t stands in row t // width and column t % width.
     """
-    require(height >= 1, "height", height, "an integer >= 1")
-    require(width >= 1, "width", width, "an integer >= 1")
+    require_sizes(height=height, width=width)
     t = xp.arange(height * width, device=device)
     row, column = t // width, t % width
     return row[:, None] - row[None, :], column[:, None] - column[None, :]

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .relative import relative_positions
 
 
 class KerpleResiduals(NamedTuple):
     """What the gradient needs; the bend is log(1 + a n), or n^p."""
 
-    a: Shaped[Array, " H"]
-    p: Shaped[Array, " H"]
+    a: Float[Array, " H"]
+    p: Float[Array, " H"]
     distances: Int[Array, "T S"]
-    bend: Shaped[Array, "H T S"]
+    bend: Float[Array, "H T S"]
 
 
+@checked
 def kerple_log_forward(
-    a: Shaped[Array, " H"], p: Shaped[Array, " H"], *, T: int, S: int, q_offset: int = 0
-) -> tuple[Shaped[Array, "H T S"], KerpleResiduals]:
+    a: Float[Array, " H"], p: Float[Array, " H"], *, T: int, S: int, q_offset: int = 0
+) -> tuple[Float[Array, "H T S"], KerpleResiduals]:
     """Penalise the logarithm of the distance.
 
         y[h, i, j] = -p[h] ln(1 + a[h] |q_offset + i - j|)
@@ -31,16 +32,17 @@ def kerple_log_forward(
 
     a, p: > 0, one for each head; the authors clamp both to at least 0.01 after every step, outside the gradient.
     Source: Chi et al. 2022 (KERPLE), logarithmic variant (r1 = p, r2 = a); the authors' code gives 0 for keys ahead.
-    Raises ValueError for T or S below 1, or a and p of unlike shapes.
+    Raises ValueError for a negative T, S below 1, or a and p of unlike shapes.
     """
     distances, n = distances_of(a, p, T, S, q_offset)
     bend = array_namespace(a).log1p(a[:, None, None] * n)  # (H, T, S)
     return -p[:, None, None] * bend, KerpleResiduals(a, p, distances, bend)
 
 
+@checked
 def kerple_log_backward(
-    dy: Shaped[Array, "H T S"], residuals: KerpleResiduals
-) -> tuple[Shaped[Array, " H"], Shaped[Array, " H"]]:
+    dy: Float[Array, "H T S"], residuals: KerpleResiduals
+) -> tuple[Float[Array, " H"], Float[Array, " H"]]:
     """Return (da, dp).
 
     da = -sum over i, j of dy p n / (1 + a n)        dp = -sum over i, j of dy ln(1 + a n)
@@ -53,9 +55,10 @@ def kerple_log_backward(
     return da, -xp.sum(dy * bend, axis=(-2, -1))
 
 
+@checked
 def kerple_power_forward(
-    a: Shaped[Array, " H"], p: Shaped[Array, " H"], *, T: int, S: int, q_offset: int = 0
-) -> tuple[Shaped[Array, "H T S"], KerpleResiduals]:
+    a: Float[Array, " H"], p: Float[Array, " H"], *, T: int, S: int, q_offset: int = 0
+) -> tuple[Float[Array, "H T S"], KerpleResiduals]:
     """Penalise a power of the distance.
 
         y[h, i, j] = -a[h] |q_offset + i - j|^p[h]
@@ -65,7 +68,7 @@ def kerple_power_forward(
 
     a: > 0. p: in (0, 2], where the kernel is conditionally positive definite. One for each head; not checked.
     Source: Chi et al. 2022 (KERPLE), power variant (r1 = a, r2 = p).
-    Raises ValueError for T or S below 1, or a and p of unlike shapes.
+    Raises ValueError for a negative T, S below 1, or a and p of unlike shapes.
     """
     xp = array_namespace(a, p)
     distances, n = distances_of(a, p, T, S, q_offset)
@@ -74,9 +77,10 @@ def kerple_power_forward(
     return -a[:, None, None] * bend, KerpleResiduals(a, p, distances, bend)
 
 
+@checked
 def kerple_power_backward(
-    dy: Shaped[Array, "H T S"], residuals: KerpleResiduals
-) -> tuple[Shaped[Array, " H"], Shaped[Array, " H"]]:
+    dy: Float[Array, "H T S"], residuals: KerpleResiduals
+) -> tuple[Float[Array, " H"], Float[Array, " H"]]:
     """Return (da, dp).
 
     da = -sum over i, j of dy n^p        dp = -sum over i, j of dy a n^p ln n        (n = 0 gives 0)
@@ -91,6 +95,5 @@ def kerple_power_backward(
 def distances_of(a: Array, p: Array, T: int, S: int, q_offset: int) -> tuple[Array, Array]:
     """Return |q_offset + i - j| as integers and as reals, (T, S) each."""
     xp = array_namespace(a, p)
-    require(a.shape == p.shape, "p", f"shape {tuple(p.shape)}", f"{tuple(a.shape)}, one for each head as in a")
     distances = xp.abs(relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(a)))
     return distances, xp.astype(distances, a.dtype)

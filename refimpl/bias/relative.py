@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
+from ..errors import require, require_integer
 from ..namespace import Array, array_namespace, constant, device, scatter_add, unbroadcast
 
 
@@ -15,8 +15,8 @@ def relative_positions(T: int, S: int, *, q_offset: int, xp: Any, device: Any = 
 
     q_offset: position of the first query; S - T when the queries are the last of the keys.
     """
-    require(T >= 1, "T", T, "an integer >= 1")
-    require(S >= 1, "S", S, "an integer >= 1")
+    require_integer("T", T, 0)
+    require_integer("S", S, 1)
     i = xp.arange(q_offset, q_offset + T, device=device)[:, None]  # (T, 1)
     j = xp.arange(S, device=device)[None, :]  # (1, S)
     return j - i
@@ -37,13 +37,13 @@ def clipped_rows(relative: Int[Array, "T S"], N: int, left: int | None) -> Int[A
     return xp.clip(relative, -left, N - 1 - left) + left
 
 
-def scaling(scale: float | None, D: int, like: Shaped[Array, "..."]) -> Shaped[Array, ""]:
+def scaling(scale: float | None, D: int, like: Float[Array, "..."]) -> Float[Array, ""]:
     """Return the caller's scale, or 1/√D: attention's own, so that both parts of a score shrink alike."""
     xp = array_namespace(like)
     return 1 / xp.sqrt(constant(D, like=like)) if scale is None else constant(scale, like=like)
 
 
-def picked(products: Shaped[Array, "*B T N"], rows: Int[Array, "T S"]) -> Shaped[Array, "*B T S"]:
+def picked(products: Float[Array, "*B T N"], rows: Int[Array, "T S"]) -> Float[Array, "*B T S"]:
     """Return products[..., t, rows[t, s]]: each query's product with the row that belongs to the key.
 
     One product a row of the table and a lookup, where a product a pair would repeat it for all pairs that lie alike.
@@ -54,7 +54,7 @@ def picked(products: Shaped[Array, "*B T N"], rows: Int[Array, "T S"]) -> Shaped
     return xp.reshape(flat, (*batch, *rows.shape))
 
 
-def picked_backward(dy: Shaped[Array, "*B T S"], rows: Int[Array, "T S"], N: int) -> Shaped[Array, "*B T N"]:
+def picked_backward(dy: Float[Array, "*B T S"], rows: Int[Array, "T S"], N: int) -> Float[Array, "*B T N"]:
     """Undo `picked`: what was read several times adds up.
 
     dproducts[..., t, n] = sum of dy[..., t, s] over all s with rows[t, s] = n
@@ -73,13 +73,6 @@ def _flat(rows: Int[Array, "T S"], N: int) -> Int[Array, " P"]:
     return xp.reshape(t[:, None] * N + rows, (-1,))
 
 
-def sum_to(dx: Shaped[Array, "..."], keep: int) -> Shaped[Array, "..."]:
+def sum_to(dx: Float[Array, "..."], keep: int) -> Float[Array, "..."]:
     """Sum a gradient over all axes before the last `keep`: those that shared what it is the gradient of."""
     return unbroadcast(dx, dx.shape[dx.ndim - keep :])
-
-
-def require_keys(k: Shaped[Array, "..."], q: Shaped[Array, "..."]) -> None:
-    """Raise ValueError unless there is a key for each head and batch item of the queries, of their width."""
-    *batch, _, D = q.shape
-    fits = (*k.shape[:-2], k.shape[-1]) == (*batch, D)
-    require(fits, "k", f"shape {tuple(k.shape)}", f"{(*batch, 'S', D)} to fit q")

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .relative import clipped_rows, picked, picked_backward, relative_positions, scaling, sum_to
 
 
 class ShawKeysResiduals(NamedTuple):
     """What the gradient needs; rows: the row of the table that every pair was read from."""
 
-    q: Shaped[Array, "*B H T D"]
-    table: Shaped[Array, "N D"]
+    q: Float[Array, "*B H T D"]
+    table: Float[Array, "N D"]
     rows: Int[Array, "T S"]
     scale: float | None
 
 
+@checked
 def shaw_keys_forward(
-    q: Shaped[Array, "*B H T D"],
-    table: Shaped[Array, "N D"],
+    q: Float[Array, "*B H T D"],
+    table: Float[Array, "N D"],
     *,
     S: int,
     q_offset: int = 0,
     left: int | None = None,
     scale: float | None = None,
-) -> tuple[Shaped[Array, "*B H T S"], ShawKeysResiduals]:
+) -> tuple[Float[Array, "*B H T S"], ShawKeysResiduals]:
     """Return the part of the scores that the relative keys add.
 
         y[i, j] = scale · q[i]·table[clip(j - (q_offset + i), -left, right) + left]
@@ -42,16 +43,16 @@ def shaw_keys_forward(
     """
     xp = array_namespace(q, table)
     T, D = q.shape[-2:]
-    require(table.shape[1] == D, "table", f"width {table.shape[1]}", f"{D}, the width of q")
     relative = relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(q))
     rows = clipped_rows(relative, table.shape[0], left)  # (T, S)
     y = picked(q @ xp.matrix_transpose(table), rows) * scaling(scale, D, q)
     return y, ShawKeysResiduals(q, table, rows, scale)
 
 
+@checked
 def shaw_keys_backward(
-    dy: Shaped[Array, "*B H T S"], residuals: ShawKeysResiduals
-) -> tuple[Shaped[Array, "*B H T D"], Shaped[Array, "N D"]]:
+    dy: Float[Array, "*B H T S"], residuals: ShawKeysResiduals
+) -> tuple[Float[Array, "*B H T D"], Float[Array, "N D"]]:
     """Return (dq, dtable); dq joins what attention itself gives for q.
 
     dq[i] = scale · sum over j of dy[i, j] table[row]

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .relative import clipped_rows, picked, picked_backward, relative_positions, sum_to
 
 
 class ShawValuesResiduals(NamedTuple):
     """What the gradient needs; mass: the weights summed by row of the table."""
 
-    weights: Shaped[Array, "*B H T S"]
-    v: Shaped[Array, "*B H S E"]
-    table: Shaped[Array, "N E"]
+    weights: Float[Array, "*B H T S"]
+    v: Float[Array, "*B H S E"]
+    table: Float[Array, "N E"]
     rows: Int[Array, "T S"]
-    mass: Shaped[Array, "*B H T N"]
+    mass: Float[Array, "*B H T N"]
 
 
+@checked
 def shaw_values_forward(
-    weights: Shaped[Array, "*B H T S"],
-    v: Shaped[Array, "*B H S E"],
-    table: Shaped[Array, "N E"],
+    weights: Float[Array, "*B H T S"],
+    v: Float[Array, "*B H S E"],
+    table: Float[Array, "N E"],
     *,
     q_offset: int = 0,
     left: int | None = None,
-) -> tuple[Shaped[Array, "*B H T E"], ShawValuesResiduals]:
+) -> tuple[Float[Array, "*B H T E"], ShawValuesResiduals]:
     """Take the weighted mean of values that know where they lie.
 
         y[i] = sum over j of weights[i, j] (v[j] + table[clip(j - (q_offset + i), -left, right) + left])
@@ -42,18 +43,16 @@ def shaw_values_forward(
     """
     xp = array_namespace(weights, v, table)
     T, S = weights.shape[-2:]
-    wanted = (*weights.shape[:-2], S)
-    require(tuple(v.shape[:-1]) == wanted, "v", f"shape {tuple(v.shape)}", f"{(*wanted, 'E')} to fit weights")
-    require(table.shape[1] == v.shape[-1], "table", f"width {table.shape[1]}", f"{v.shape[-1]}, the width of v")
     relative = relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(v))
     rows = clipped_rows(relative, table.shape[0], left)  # (T, S)
     mass = picked_backward(weights, rows, table.shape[0])  # (*B, H, T, N)
     return weights @ v + mass @ table, ShawValuesResiduals(weights, v, table, rows, mass)
 
 
+@checked
 def shaw_values_backward(
-    dy: Shaped[Array, "*B H T E"], residuals: ShawValuesResiduals
-) -> tuple[Shaped[Array, "*B H T S"], Shaped[Array, "*B H S E"], Shaped[Array, "N E"]]:
+    dy: Float[Array, "*B H T E"], residuals: ShawValuesResiduals
+) -> tuple[Float[Array, "*B H T S"], Float[Array, "*B H S E"], Float[Array, "N E"]]:
     """Return (dweights, dv, dtable).
 
     dweights[i, j] = dy[i]·(v[j] + table[row])        dv[j] = sum over i of weights[i, j] dy[i]

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..embeddings.token import take_rows
 from ..errors import require
 from ..namespace import Array, array_namespace, device, scatter_add
+from ..signatures import checked
 from .grid import grid_offsets
 
 
 class SwinBiasResiduals(NamedTuple):
-    """What the gradient needs: the row that every pair was read from, and how many rows there are."""
+    """What the gradient needs: the row that every pair was read from, and the table's shape."""
 
     rows: Int[Array, "T T"]
     N: int
+    H: int
 
 
+@checked
 def swin_bias_forward(
-    weight: Shaped[Array, "N H"], *, height: int, width: int
-) -> tuple[Shaped[Array, "H T T"], SwinBiasResiduals]:
+    weight: Float[Array, "N H"], *, height: int, width: int
+) -> tuple[Float[Array, "H T T"], SwinBiasResiduals]:
     """Look up the bias of every pair of a window by its offset, query minus key.
 
         y[h, (a, b), (c, d)] = weight[(a - c + height - 1) (2 width - 1) + (b - d + width - 1), h]
@@ -38,10 +41,11 @@ def swin_bias_forward(
     dh, dw = grid_offsets(height, width, xp=xp, device=device(weight))  # (T, T)
     require(weight.shape[0] == N, "weight", f"{weight.shape[0]} rows", f"(2·{height} - 1)(2·{width} - 1) = {N}")
     rows = (dh + height - 1) * (2 * width - 1) + dw + width - 1
-    return xp.moveaxis(take_rows(weight, rows), -1, 0), SwinBiasResiduals(rows, N)
+    return xp.moveaxis(take_rows(weight, rows), -1, 0), SwinBiasResiduals(rows, *weight.shape)
 
 
-def swin_bias_backward(dy: Shaped[Array, "H T T"], residuals: SwinBiasResiduals) -> Shaped[Array, "N H"]:
+@checked
+def swin_bias_backward(dy: Float[Array, "H T T"], residuals: SwinBiasResiduals) -> Float[Array, "N H"]:
     """Add the gradient of every pair to the row of its offset.
 
     dweight[n, h] = sum of dy[h, t, s] over all pairs with offset n

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..embeddings.token import take_rows
-from ..errors import require
+from ..errors import require_sizes
 from ..namespace import Array, array_namespace, device, scatter_add
+from ..signatures import checked
 from .gates import relu, relu_slope, sigmoid
 from .grid import grid_offsets
 
@@ -16,23 +17,24 @@ from .grid import grid_offsets
 class SwinV2BiasResiduals(NamedTuple):
     """What the gradient needs: the network once for each offset, and the offset of every pair."""
 
-    offsets: Shaped[Array, "N 2"]
-    w2: Shaped[Array, "F H"]
-    hidden: Shaped[Array, "N F"]
-    z: Shaped[Array, "N H"]
+    offsets: Float[Array, "N 2"]
+    w2: Float[Array, "F H"]
+    hidden: Float[Array, "N F"]
+    z: Float[Array, "N H"]
     rows: Int[Array, "T T"]
 
 
+@checked
 def swin_v2_bias_forward(
-    w1: Shaped[Array, "2 F"],
-    b1: Shaped[Array, " F"],
-    w2: Shaped[Array, "F H"],
+    w1: Float[Array, "2 F"],
+    b1: Float[Array, " F"],
+    w2: Float[Array, "F H"],
     *,
     height: int,
     width: int,
     pretrained_height: int | None = None,
     pretrained_width: int | None = None,
-) -> tuple[Shaped[Array, "H T T"], SwinV2BiasResiduals]:
+) -> tuple[Float[Array, "H T T"], SwinV2BiasResiduals]:
     """Let a network give the bias of every offset within a window.
 
         u(d, n) = sign(d) log2(1 + 8 |d| / (n - 1)) / 3                                 d = query minus key, n = extent
@@ -47,13 +49,14 @@ def swin_v2_bias_forward(
     Raises ValueError for weights that do not fit, or an extent below 1.
     """
     xp = array_namespace(w1, b1, w2)
-    fits = w1.shape == (2, *b1.shape) and w2.shape[:1] == b1.shape
-    require(fits, "w1", f"shape {tuple(w1.shape)}", f"(2, F) with F = {b1.shape[0]} as in b1, and w2 (F, H)")
+    pretrained_height = height if pretrained_height is None else pretrained_height
+    pretrained_width = width if pretrained_width is None else pretrained_width
+    require_sizes(height=height, width=width, pretrained_height=pretrained_height, pretrained_width=pretrained_width)
     rows, columns = 2 * height - 1, 2 * width - 1
     dh, dw = grid_offsets(height, width, xp=xp, device=device(w1))  # (T, T)
     n = xp.arange(rows * columns, device=device(w1))  # every offset once
-    u_h = _log_offsets(n // columns - (height - 1), pretrained_height or height, w1, "pretrained_height")
-    u_w = _log_offsets(n % columns - (width - 1), pretrained_width or width, w1, "pretrained_width")
+    u_h = _log_offsets(n // columns - (height - 1), pretrained_height, w1)
+    u_w = _log_offsets(n % columns - (width - 1), pretrained_width, w1)
     offsets = xp.stack([u_h, u_w], axis=-1)  # (N, 2)
     hidden = offsets @ w1 + b1  # (N, F)
     z = relu(hidden) @ w2  # (N, H)
@@ -62,9 +65,10 @@ def swin_v2_bias_forward(
     return y, SwinV2BiasResiduals(offsets, w2, hidden, z, pairs)
 
 
+@checked
 def swin_v2_bias_backward(
-    dy: Shaped[Array, "H T T"], residuals: SwinV2BiasResiduals
-) -> tuple[Shaped[Array, "2 F"], Shaped[Array, " F"], Shaped[Array, "F H"]]:
+    dy: Float[Array, "H T T"], residuals: SwinV2BiasResiduals
+) -> tuple[Float[Array, "2 F"], Float[Array, " F"], Float[Array, "F H"]]:
     """Return (dw1, db1, dw2): pairs add up at their offset first, then one pass through the network.
 
     dz = 16 sigmoid(z) sigmoid(-z) · sum of dy over the pairs of an offset
@@ -78,9 +82,8 @@ def swin_v2_bias_backward(
     return xp.matrix_transpose(offsets) @ dhidden, xp.sum(dhidden, axis=0), dw2  # hidden = offsets @ w1 + b1
 
 
-def _log_offsets(d: Int[Array, " N"], extent: int, like: Array, name: str) -> Shaped[Array, " N"]:
+def _log_offsets(d: Int[Array, " N"], extent: int, like: Array) -> Float[Array, " N"]:
     """Return sign(d) log2(1 + 8 |d| / (extent - 1)) / 3: log2(9) / 3 = 1.06 at the edge of the trained window."""
     xp = array_namespace(like)
-    require(extent >= 1, name, extent, "None or an integer >= 1")
     steps = xp.astype(8 * xp.abs(d), like.dtype) / max(extent - 1, 1)
     return xp.astype(xp.sign(d), like.dtype) * (xp.log2(1 + steps) / 3)

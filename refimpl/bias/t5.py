@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..embeddings.token import take_rows
-from ..errors import require, require_integers
+from ..errors import require
 from ..namespace import Array, array_namespace, device, scatter_add
+from ..signatures import checked
 from .buckets import log_bucket_starts
 from .relative import relative_positions
 
 
 class T5BiasResiduals(NamedTuple):
-    """What the gradient needs: the row that every pair was read from, and how many rows there are."""
+    """What the gradient needs: the row that every pair was read from, and the table's shape."""
 
     buckets: Int[Array, "T S"]
     N: int
+    H: int
 
 
+@checked
 def t5_bias_forward(
-    weight: Shaped[Array, "N H"],
+    weight: Float[Array, "N H"],
     *,
     T: int,
     S: int,
     q_offset: int = 0,
     max_distance: int = 128,
     bidirectional: bool = True,
-) -> tuple[Shaped[Array, "H T S"], T5BiasResiduals]:
+) -> tuple[Float[Array, "H T S"], T5BiasResiduals]:
     """Look up the bias of every pair by the bucket of its relative position.
 
         y[h, i, j] = weight[bucket(j - (q_offset + i)), h]
@@ -39,16 +42,17 @@ def t5_bias_forward(
     bidirectional: keys ahead have rows of their own (encoder); else they all share the row of distance 0 (decoder).
     Source: Raffel et al. 2020 (T5), section 2.1; buckets: the authors' code (`t5_buckets`). One table serves all layers
     in T5, each layer has its own in UMT5, and cross-attention has none. x-transformers multiplies the bias by √D.
-    Raises ValueError for T or S below 1, and what `t5_buckets` refuses.
+    Raises ValueError for a negative T, S below 1, and what `t5_buckets` refuses.
     """
     xp = array_namespace(weight)
     N = weight.shape[0]
     relative = relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(weight))  # (T, S)
     buckets = t5_buckets(relative, N=N, max_distance=max_distance, bidirectional=bidirectional)
-    return xp.moveaxis(take_rows(weight, buckets), -1, 0), T5BiasResiduals(buckets, N)
+    return xp.moveaxis(take_rows(weight, buckets), -1, 0), T5BiasResiduals(buckets, *weight.shape)
 
 
-def t5_bias_backward(dy: Shaped[Array, "H T S"], residuals: T5BiasResiduals) -> Shaped[Array, "N H"]:
+@checked
+def t5_bias_backward(dy: Float[Array, "H T S"], residuals: T5BiasResiduals) -> Float[Array, "N H"]:
     """Add the gradient of every pair to the row of its bucket.
 
     dweight[n, h] = sum of dy[h, i, j] over all (i, j) in bucket n
@@ -57,6 +61,7 @@ def t5_bias_backward(dy: Shaped[Array, "H T S"], residuals: T5BiasResiduals) -> 
     return scatter_add(residuals.buckets, xp.moveaxis(dy, 0, -1), residuals.N)  # y = weight[buckets]
 
 
+@checked
 def t5_buckets(
     relative: Int[Array, "*I"], *, N: int = 32, max_distance: int = 128, bidirectional: bool = True
 ) -> Int[Array, "*I"]:
@@ -76,7 +81,6 @@ def t5_buckets(
     not above exact.
     """
     xp = array_namespace(relative)
-    require_integers("relative", relative)
     require(N % 2 == 0 or not bidirectional, "N", N, "an even number of rows for both directions")
     half = N // 2 if bidirectional else N
     require(half >= 2, "N", N, "4 rows or more for both directions, 2 for one")

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..errors import require
 from ..namespace import Array, array_namespace, device
-from .relative import picked, picked_backward, require_keys, scaling, sum_to
+from ..signatures import checked
+from .relative import picked, picked_backward, scaling, sum_to
 
 
 class TransformerXlBiasResiduals(NamedTuple):
     """What the gradient needs; keys = r @ w_r by head; rows: the row of r of every pair."""
 
-    q: Shaped[Array, "*B H T D"]
-    k: Shaped[Array, "*B H S D"]
-    r: Shaped[Array, "L C"]
-    w_r: Shaped[Array, "C HD"]
-    u: Shaped[Array, "H D"]
-    v: Shaped[Array, "H D"]
-    keys: Shaped[Array, "H L D"]
+    q: Float[Array, "*B H T D"]
+    k: Float[Array, "*B H S D"]
+    r: Float[Array, "L C"]
+    w_r: Float[Array, "C HD"]
+    u: Float[Array, "H D"]
+    v: Float[Array, "H D"]
+    keys: Float[Array, "H L D"]
     rows: Int[Array, "T S"]
     scale: float | None
 
 
+@checked
 def transformer_xl_bias_forward(
-    q: Shaped[Array, "*B H T D"],
-    k: Shaped[Array, "*B H S D"],
-    r: Shaped[Array, "L C"],
-    w_r: Shaped[Array, "C HD"],
-    u: Shaped[Array, "H D"],
-    v: Shaped[Array, "H D"],
+    q: Float[Array, "*B H T D"],
+    k: Float[Array, "*B H S D"],
+    r: Float[Array, "L C"],
+    w_r: Float[Array, "C HD"],
+    u: Float[Array, "H D"],
+    v: Float[Array, "H D"],
     *,
     scale: float | None = None,
-) -> tuple[Shaped[Array, "*B H T S"], TransformerXlBiasResiduals]:
+) -> tuple[Float[Array, "*B H T S"], TransformerXlBiasResiduals]:
     """Return all of Transformer-XL's score but scale · q·k, which attention adds.
 
         y[i, j] = scale · (u·k[j] + (q[i] + v)·(r[T - 1 - i + j] w_r))
@@ -51,10 +53,7 @@ def transformer_xl_bias_forward(
     xp = array_namespace(q, k, r, w_r, u, v)
     H, T, D = q.shape[-3:]
     S, L = k.shape[-2], r.shape[0]
-    require_keys(k, q)
     require(L == T + S - 1, "r", f"{L} rows", f"T + S - 1 = {T + S - 1}, from the greatest distance down")
-    for name, bias in (("u", u), ("v", v)):
-        require(bias.shape == (H, D), name, f"shape {tuple(bias.shape)}", f"{(H, D)} to fit q")
     require(w_r.shape[1] == H * D, "w_r", f"{w_r.shape[1]} columns", f"H · D = {H * D}")
     i, j = xp.arange(T, device=device(q))[:, None], xp.arange(S, device=device(q))[None, :]
     rows = T - 1 - i + j  # (T, S)
@@ -65,8 +64,9 @@ def transformer_xl_bias_forward(
     return y, TransformerXlBiasResiduals(q, k, r, w_r, u, v, keys, rows, scale)
 
 
+@checked
 def transformer_xl_bias_backward(
-    dy: Shaped[Array, "*B H T S"], residuals: TransformerXlBiasResiduals
+    dy: Float[Array, "*B H T S"], residuals: TransformerXlBiasResiduals
 ) -> tuple[Array, ...]:
     """Return (dq, dk, dr, dw_r, du, dv); dq and dk join what attention itself gives.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int
 
-from ..errors import require
+from ..errors import require, require_broadcastable, require_row
 from ..namespace import Array, array_namespace, device, unbroadcast
+from ..signatures import checked
 from .dropout import DropoutResiduals, dropout_backward, dropout_forward
 from .layer_norm import LayerNormResiduals, layer_norm_backward, layer_norm_forward
 from .learned import LearnedPositionResiduals, learned_position_backward, learned_position_forward
@@ -25,14 +26,15 @@ class BertEmbeddingResiduals(NamedTuple):
     dropout: DropoutResiduals | None
 
 
+@checked
 def bert_embedding_forward(
     ids: Int[Array, "*B T"],
     segments: Int[Array, "*B T"],
-    weight: Shaped[Array, "V C"],
-    segment_weight: Shaped[Array, "M C"],
-    position_weight: Shaped[Array, "N C"],
-    norm_weight: Shaped[Array, " C"],
-    norm_bias: Shaped[Array, " C"],
+    weight: Float[Array, "V C"],
+    segment_weight: Float[Array, "M C"],
+    position_weight: Float[Array, "N C"],
+    norm_weight: Float[Array, " C"],
+    norm_bias: Float[Array, " C"],
     *,
     positions: Int[Array, "*P"] | None = None,
     padding_idx: int | None = None,
@@ -40,7 +42,7 @@ def bert_embedding_forward(
     eps: float = 1e-12,
     keep: Bool[Array, "..."] | None = None,
     p: float = 0.0,
-) -> tuple[Shaped[Array, "*B T C"], BertEmbeddingResiduals]:
+) -> tuple[Float[Array, "*B T C"], BertEmbeddingResiduals]:
     """Add a token's three vectors, normalize the sum, and drop.
 
         y = dropout(layer_norm(weight[ids] + segment_weight[segments] + position_weight[positions]))
@@ -52,12 +54,15 @@ def bert_embedding_forward(
     position_padding_idx, the row of position_weight that does not learn.
     keep, p: dropout's keep-mask and probability of dropping; keep=None means no dropout.
     Source: Devlin et al. 2019 (BERT), figure 2, and its code (normalization, eps 1e-12).
-    Raises ValueError for ids, segments or positions outside their tables, or p > 0 without a mask.
+    Raises ValueError for ids, segments, positions or padding rows outside their tables, positions that do not fit ids,
+    eps < 0, or p > 0 without a mask.
     """
     xp = array_namespace(ids, weight)
     require(keep is not None or p == 0, "keep", "None", f"a boolean mask, as p is {p}")
     if positions is None:
         positions = xp.arange(ids.shape[-1], device=device(ids))
+    require_broadcastable("positions", positions, ids.shape)
+    require_row("position_padding_idx", position_padding_idx, position_weight)
     words, token = token_embedding_forward(ids, weight, padding_idx=padding_idx)  # (*B, T, C)
     parts, segment = segment_embedding_forward(segments, segment_weight)
     places, position = learned_position_forward(positions, position_weight, padding_idx=position_padding_idx)
@@ -68,8 +73,9 @@ def bert_embedding_forward(
     return y, BertEmbeddingResiduals(token, segment, position, norm, dropped)
 
 
+@checked
 def bert_embedding_backward(
-    dy: Shaped[Array, "*B T C"], residuals: BertEmbeddingResiduals
+    dy: Float[Array, "*B T C"], residuals: BertEmbeddingResiduals
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Return (dweight, dsegment_weight, dposition_weight, dnorm_weight, dnorm_bias).
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..namespace import Array, array_namespace, real_dtype
+from ..signatures import checked
 from .sinusoidal import SinusoidalResiduals, sinusoidal_backward, sinusoidal_forward
 
 
@@ -14,21 +15,22 @@ class CapeResiduals(NamedTuple):
     """What the gradient needs; `given` says which inputs have one: those that are there, and real."""
 
     sinusoidal: SinusoidalResiduals
-    augmented: Shaped[Array, "*B T"]
-    stretch: Shaped[Array, "..."]
+    augmented: Float[Array, "*B T"]
+    stretch: Float[Array, "..."]
     given: tuple[bool, ...]
 
 
+@checked
 def cape_forward(
-    positions: Shaped[Array, "*B T"],
-    global_shift: Shaped[Array, "*B"] | None = None,
-    local_shift: Shaped[Array, "*B T"] | None = None,
-    log_scale: Shaped[Array, "*B"] | None = None,
+    positions: Real[Array, "*B T"],
+    global_shift: Float[Array, "*B"] | None = None,
+    local_shift: Float[Array, "*B T"] | None = None,
+    log_scale: Float[Array, "*B"] | None = None,
     *,
     C: int,
     base: float = 10000.0,
     dtype: Any = None,
-) -> tuple[Shaped[Array, "*B T C"], CapeResiduals]:
+) -> tuple[Float[Array, "*B T C"], CapeResiduals]:
     """Encode positions that were moved together, moved each on its own, and stretched.
 
         p'[b, t] = (positions[b, t] + global_shift[b] + local_shift[b, t]) exp(log_scale[b])
@@ -56,7 +58,8 @@ def cape_forward(
     return y, CapeResiduals(residuals, p * stretch, stretch, given)
 
 
-def cape_backward(dy: Shaped[Array, "*B T C"], residuals: CapeResiduals) -> tuple[Array | None, ...]:
+@checked
+def cape_backward(dy: Float[Array, "*B T C"], residuals: CapeResiduals) -> tuple[Array | None, ...]:
     """Return (dpositions, dglobal_shift, dlocal_shift, dlog_scale).
 
     dpositions[b, t] = dlocal_shift[b, t] = dp'[b, t] exp(log_scale[b])        dp': of the sinusoid

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
-from ..errors import require, require_broadcastable, require_mask, require_number
+from ..errors import require_broadcastable, require_number, require_shape
 from ..namespace import Array, array_namespace, constant
+from ..signatures import checked
 
 
 class DropoutResiduals(NamedTuple):
@@ -15,11 +16,13 @@ class DropoutResiduals(NamedTuple):
 
     keep: Bool[Array, "..."]
     p: float
+    shape: tuple[int, ...]  # of x
 
 
+@checked
 def dropout_forward(
-    x: Shaped[Array, "*X"], *, keep: Bool[Array, "..."], p: float
-) -> tuple[Shaped[Array, "*X"], DropoutResiduals]:
+    x: Float[Array, "*X"], *, keep: Bool[Array, "..."], p: float
+) -> tuple[Float[Array, "*X"], DropoutResiduals]:
     """Drop the entries that `keep` leaves out, and make up for them.
 
         y = x / (1 - p)  where keep,  0 elsewhere
@@ -32,18 +35,18 @@ def dropout_forward(
     Raises ValueError for p outside [0, 1), or a mask that is not boolean or does not fit.
     """
     xp = array_namespace(x, keep)
-    require_number("p", p)
-    require(0 <= p < 1, "p", p, "0 <= p < 1")
-    require_mask("keep", keep, x.shape)
-    return xp.where(keep, x / (1 - constant(p, like=x)), 0.0), DropoutResiduals(keep, p)
+    require_number("p", p, least=0, below=1)
+    require_broadcastable("keep", keep, x.shape)
+    return xp.where(keep, x / (1 - constant(p, like=x)), 0.0), DropoutResiduals(keep, p, tuple(x.shape))
 
 
-def dropout_backward(dy: Shaped[Array, "*X"], residuals: DropoutResiduals) -> Shaped[Array, "*X"]:
+@checked
+def dropout_backward(dy: Float[Array, "*X"], residuals: DropoutResiduals) -> Float[Array, "*X"]:
     """Send the gradient through the entries that were kept.
 
     dx = dy / (1 - p)  where keep,  0 elsewhere
     """
     xp = array_namespace(dy)
-    keep, p = residuals
-    require_broadcastable("keep", keep, dy.shape)
+    keep, p, shape = residuals
+    require_shape("dy", dy, shape)
     return xp.where(keep, dy / (1 - constant(p, like=dy)), 0.0)  # y = where(keep, x / (1 - p), 0)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require, require_integer, require_shape, require_sizes
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .resize import resize_matrix
 
 
 class InterpolatePositionsResiduals(NamedTuple):
-    """What the gradient needs: the two matrices, and how many rows were kept as they are."""
+    """What the gradient needs: the two matrices, how many rows were kept as they are, and the width."""
 
-    vertical: Shaped[Array, "H h"]
-    horizontal: Shaped[Array, "W w"]
+    vertical: Float[Array, "H h"]
+    horizontal: Float[Array, "W w"]
     prefix: int
+    C: int
 
 
+@checked
 def interpolate_positions_forward(
-    weight: Shaped[Array, "N C"],
+    weight: Float[Array, "N C"],
     *,
     height: int,
     width: int,
@@ -28,7 +31,7 @@ def interpolate_positions_forward(
     new_width: int,
     prefix: int = 0,
     antialias: bool = False,
-) -> tuple[Shaped[Array, "M C"], InterpolatePositionsResiduals]:
+) -> tuple[Float[Array, "M C"], InterpolatePositionsResiduals]:
     """Resize the table of a height × width grid to new_height × new_width.
 
         y[i, j, :] = sum over r, c of R_h[i, r] R_w[j, c] weight[r, c, :]            y = R_h P R_wᵀ for each channel
@@ -44,34 +47,35 @@ def interpolate_positions_forward(
     Raises ValueError for sizes below 1, or a weight that has not prefix + height · width rows.
     """
     xp = array_namespace(weight)
-    for name, size in (("height", height), ("width", width), ("new_height", new_height), ("new_width", new_width)):
-        require(size >= 1, name, size, "an integer >= 1")
+    require_sizes(height=height, width=width, new_height=new_height, new_width=new_width)
     rows, C = weight.shape
-    require(prefix >= 0, "prefix", prefix, "an integer >= 0")
+    require_integer("prefix", prefix, 0)
     needed = prefix + height * width
     require(rows == needed, "weight", f"{rows} rows", f"{needed}, prefix + height · width")
     vertical = resize_matrix(height, new_height, antialias, like=weight)
     horizontal = resize_matrix(width, new_width, antialias, like=weight)
     grid = _both_ways(vertical, xp.reshape(weight[prefix:, :], (height, width, C)), horizontal)
     y = xp.concat([weight[:prefix, :], grid], axis=0)
-    return y, InterpolatePositionsResiduals(vertical, horizontal, prefix)
+    return y, InterpolatePositionsResiduals(vertical, horizontal, prefix, C)
 
 
+@checked
 def interpolate_positions_backward(
-    dy: Shaped[Array, "M C"], residuals: InterpolatePositionsResiduals
-) -> Shaped[Array, "N C"]:
+    dy: Float[Array, "M C"], residuals: InterpolatePositionsResiduals
+) -> Float[Array, "N C"]:
     """Return the gradient of the table: the adjoint.
 
     dP = R_hᵀ dy R_w for each channel; the prefix rows take theirs as it is
     """
     xp = array_namespace(dy)
-    vertical, horizontal, prefix = residuals
-    grid = xp.reshape(dy[prefix:, :], (vertical.shape[0], horizontal.shape[0], dy.shape[-1]))
+    vertical, horizontal, prefix, C = residuals
+    require_shape("dy", dy, (prefix + vertical.shape[0] * horizontal.shape[0], C))
+    grid = xp.reshape(dy[prefix:, :], (vertical.shape[0], horizontal.shape[0], C))
     dweight = _both_ways(vertical.mT, grid, horizontal.mT)  # y = R_h P R_wᵀ
     return xp.concat([dy[:prefix, :], dweight], axis=0)
 
 
-def _both_ways(vertical: Array, grid: Shaped[Array, "h w C"], horizontal: Array) -> Shaped[Array, "M C"]:
+def _both_ways(vertical: Array, grid: Float[Array, "h w C"], horizontal: Array) -> Float[Array, "M C"]:
     """Return R_h P R_wᵀ of every channel, row by row."""
     xp = array_namespace(grid)
     resized = horizontal @ xp.permute_dims(vertical @ xp.permute_dims(grid, (1, 0, 2)), (1, 0, 2))  # (H, W, C)

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require_number
 from ..namespace import Array, array_namespace, constant
+from ..signatures import checked
 
 
 class LayerNormResiduals(NamedTuple):
     """What the gradient needs: the normalized vectors, and what they were multiplied by."""
 
-    normalized: Shaped[Array, "*B C"]
-    inverse_deviation: Shaped[Array, "*B 1"]
-    weight: Shaped[Array, " C"] | None
+    normalized: Float[Array, "*B C"]
+    inverse_deviation: Float[Array, "*B 1"]
+    weight: Float[Array, " C"] | None
     biased: bool
 
 
+@checked
 def layer_norm_forward(
-    x: Shaped[Array, "*B C"],
-    weight: Shaped[Array, " C"] | None = None,
-    bias: Shaped[Array, " C"] | None = None,
+    x: Float[Array, "*B C"],
+    weight: Float[Array, " C"] | None = None,
+    bias: Float[Array, " C"] | None = None,
     *,
     eps: float = 1e-5,
-) -> tuple[Shaped[Array, "*B C"], LayerNormResiduals]:
+) -> tuple[Float[Array, "*B C"], LayerNormResiduals]:
     """Normalize every vector over its channels.
 
         y = (x - mean) / sqrt(var + eps) · weight + bias        mean = mean of x,  var = mean of (x - mean)^2
@@ -38,8 +40,7 @@ def layer_norm_forward(
     Raises ValueError for eps < 0, or a weight or bias that is not one number a channel.
     """
     xp = array_namespace(x)
-    require_channels(x, weight=weight, bias=bias)
-    require(eps >= 0, "eps", eps, "a number >= 0")
+    require_number("eps", eps, least=0)
     centred = x - xp.mean(x, axis=-1, keepdims=True)
     variance = xp.mean(centred * centred, axis=-1, keepdims=True)  # (*B, 1)
     inverse_deviation = 1 / xp.sqrt(variance + constant(eps, like=x))
@@ -51,9 +52,10 @@ def layer_norm_forward(
     return y, LayerNormResiduals(normalized, inverse_deviation, weight, bias is not None)
 
 
+@checked
 def layer_norm_backward(
-    dy: Shaped[Array, "*B C"], residuals: LayerNormResiduals
-) -> tuple[Shaped[Array, "*B C"], Shaped[Array, " C"] | None, Shaped[Array, " C"] | None]:
+    dy: Float[Array, "*B C"], residuals: LayerNormResiduals
+) -> tuple[Float[Array, "*B C"], Float[Array, " C"] | None, Float[Array, " C"] | None]:
     """Return (dx, dweight, dbias).
 
     dx = (g - mean of g - n · mean of g n) / sqrt(var + eps),        n = (x - mean) / sqrt(var + eps),  g = dy · weight
@@ -68,10 +70,3 @@ def layer_norm_backward(
     along = n * xp.mean(g * n, axis=-1, keepdims=True)  # variance = mean of centred^2
     dx = (g - xp.mean(g, axis=-1, keepdims=True) - along) * inverse_deviation  # centred = x - mean
     return dx, dweight, dbias
-
-
-def require_channels(x: Array, **gains: Array | None) -> None:
-    """Raise ValueError unless every gain that is there has one number a channel of x."""
-    for name, gain in gains.items():
-        if gain is not None:
-            require(gain.shape == x.shape[-1:], name, f"shape {tuple(gain.shape)}", f"({x.shape[-1]},), x's channels")

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require, require_index, require_shape
+from ..errors import require_index, require_row
 from ..namespace import Array, array_namespace, scatter_add
+from ..signatures import checked
 from .token import take_rows
 
 
 class LearnedPositionResiduals(NamedTuple):
-    """What the gradient needs: the positions, and how many rows the table has."""
+    """What the gradient needs: the positions, and the shape of the table."""
 
     positions: Int[Array, "*P"]
-    rows: int
     padding_idx: int | None
+    N: int
+    C: int
 
 
+@checked
 def learned_position_forward(
-    positions: Int[Array, "*P"], weight: Shaped[Array, "N C"], *, padding_idx: int | None = None
-) -> tuple[Shaped[Array, "*P C"], LearnedPositionResiduals]:
+    positions: Int[Array, "*P"], weight: Float[Array, "N C"], *, padding_idx: int | None = None
+) -> tuple[Float[Array, "*P C"], LearnedPositionResiduals]:
     """Look up the learned vector of every position.
 
         y[p, :] = weight[positions[p], :]
@@ -33,21 +36,19 @@ def learned_position_forward(
     adds 2, RoBERTa and OPT count real tokens. Marian clamps to the last row in silence.
     Raises ValueError for a position outside 0 .. N-1, or such a padding_idx.
     """
-    require_shape("weight", weight, ("N", "C"))
-    rows = weight.shape[0]
-    require_index("positions", positions, rows, "weight")
-    require(padding_idx is None or 0 <= padding_idx < rows, "padding_idx", padding_idx, f"None or 0 .. {rows - 1}")
-    return take_rows(weight, positions), LearnedPositionResiduals(positions, rows, padding_idx)
+    require_index("positions", positions, weight.shape[0], "weight")
+    require_row("padding_idx", padding_idx, weight)
+    return take_rows(weight, positions), LearnedPositionResiduals(positions, padding_idx, *weight.shape)
 
 
-def learned_position_backward(dy: Shaped[Array, "*P C"], residuals: LearnedPositionResiduals) -> Shaped[Array, "N C"]:
+@checked
+def learned_position_backward(dy: Float[Array, "*P C"], residuals: LearnedPositionResiduals) -> Float[Array, "N C"]:
     """Add every gradient to the row of its position.
 
     dweight[n, :] = sum of dy[p, :] over all p with positions[p] = n        (row padding_idx: 0)
     """
     xp = array_namespace(dy)
-    positions, rows, padding_idx = residuals
-    require_shape("dy", dy, (*positions.shape, "C"))
+    positions, padding_idx, N, _ = residuals
     if padding_idx is not None:
         dy = xp.where((positions == padding_idx)[..., None], 0.0, dy)
-    return scatter_add(positions, dy, rows)  # y = weight[positions]
+    return scatter_add(positions, dy, N)  # y = weight[positions]

@@ -6,10 +6,12 @@ from typing import Any
 
 from jaxtyping import Bool, Int
 
-from ..errors import require, require_integers, require_mask
+from ..errors import require, require_integer
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 
 
+@checked
 def positions_from_offset(T: int, *, start: int = 0, offset: int = 0, xp: Any) -> Int[Array, " T"]:
     """Return the positions of T tokens in a row.
 
@@ -22,11 +24,12 @@ def positions_from_offset(T: int, *, start: int = 0, offset: int = 0, xp: Any) -
     Source: Radford et al. 2019 (GPT-2) and Lewis et al. 2020 (BART), their code.
     Raises ValueError for a negative T or a first position below 0.
     """
-    require(T >= 0, "T", T, "an integer >= 0")
+    require_integer("T", T, 0)
     require(start + offset >= 0, "start + offset", start + offset, "an integer >= 0")
     return xp.arange(start + offset, start + offset + T)
 
 
+@checked
 def positions_from_padding(
     mask: Bool[Array, "*B T"], *, first: int = 2, padding_position: int = 1
 ) -> Int[Array, "*B T"]:
@@ -43,11 +46,11 @@ def positions_from_padding(
     Raises ValueError for a mask that is not boolean.
     """
     xp = array_namespace(mask)
-    require_mask("mask", mask, mask.shape)
     count = xp.cumulative_sum(xp.astype(mask, xp.int64), axis=-1)
     return xp.where(mask, first - 1 + count, padding_position)
 
 
+@checked
 def positions_in_documents(documents: Int[Array, "*B T"], *, first: int = 0) -> Int[Array, "*B T"]:
     """Return positions that start again with every document of a packed sequence.
 
@@ -61,7 +64,6 @@ def positions_in_documents(documents: Int[Array, "*B T"], *, first: int = 0) -> 
     Raises ValueError for documents that are not integers.
     """
     xp = array_namespace(documents)
-    require_integers("documents", documents)
     t = xp.arange(documents.shape[-1], dtype=documents.dtype, device=device(documents))
     begins = documents[..., 1:] != documents[..., :-1]
     starts = xp.concat([xp.zeros_like(documents[..., :1]), xp.where(begins, t[1:], 0)], axis=-1)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..angles import cos_sin
 from ..errors import require
 from ..namespace import Array, array_namespace, device
+from ..signatures import checked
 from .waves import join_waves, wave_columns, wave_frequencies
 
 
+@checked
 def relative_shift_matrix(
-    shift: Shaped[Array, "*K"],
+    shift: Real[Array, "*K"],
     C: int,
     *,
     base: float = 10000.0,
@@ -21,7 +23,7 @@ def relative_shift_matrix(
     frequency_shift: int = 0,
     pad_odd: bool = False,
     dtype: Any = None,
-) -> Shaped[Array, "*K C C"]:
+) -> Float[Array, "*K C C"]:
     """Return M with PE(p + shift) = M PE(p) for every p, PE the sinusoidal encoding of the same options.
 
         [ sin(w (p + n)) ]   [  cos(w n)   sin(w n) ] [ sin(w p) ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require, require_index
+from ..errors import require_index, require_number
 from ..namespace import Array, array_namespace, constant, scatter_add
+from ..signatures import checked
 
 
+@checked
 def renorm_table(
-    ids: Int[Array, "*B T"], weight: Shaped[Array, "V C"], *, max_norm: float, eps: float = 1e-7
-) -> Shaped[Array, "V C"]:
+    ids: Int[Array, "*B T"], weight: Float[Array, "V C"], *, max_norm: float, eps: float = 1e-7
+) -> Float[Array, "V C"]:
     """Return the table with every row that is looked up cut back to length max_norm, if it is longer.
 
         y[v, :] = weight[v, :] max_norm / (norm + eps)        where v is among the ids and norm > max_norm
@@ -24,8 +26,8 @@ def renorm_table(
     Raises ValueError for an id outside 0 .. V-1, max_norm <= 0 or eps < 0.
     """
     xp = array_namespace(ids, weight)
-    require(max_norm > 0, "max_norm", max_norm, "a number > 0")
-    require(eps >= 0, "eps", eps, "a number >= 0")
+    require_number("max_norm", max_norm, above=0)
+    require_number("eps", eps, least=0)
     require_index("ids", ids, weight.shape[0], "weight")
     limit = constant(max_norm, like=weight)
     norm = xp.sqrt(xp.sum(weight * weight, axis=-1, keepdims=True))  # (V, 1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float
 
 from ..namespace import Array, array_namespace, device
 
 
-def resize_matrix(n: int, m: int, antialias: bool, *, like: Array) -> Shaped[Array, "m n"]:
+def resize_matrix(n: int, m: int, antialias: bool, *, like: Array) -> Float[Array, "m n"]:
     """Return R with y = R x, in the dtype and device of `like`; each row sums to 1."""
     return antialiased_weights(n, m, like=like) if antialias else clamped_weights(n, m, like=like)
 
 
-def clamped_weights(n: int, m: int, *, like: Array) -> Shaped[Array, "m n"]:
+def clamped_weights(n: int, m: int, *, like: Array) -> Float[Array, "m n"]:
     """Return the weights of Keys' kernel with a = -3/4 at the four points of n that are nearest.
 
         R[i, clamp(t, 0, n-1)] += K(x - t),        x = (i + 1/2) n/m - 1/2
@@ -30,7 +30,7 @@ def clamped_weights(n: int, m: int, *, like: Array) -> Shaped[Array, "m n"]:
     return xp.sum(xp.where(places, weights[:, :, None], 0.0), axis=1)
 
 
-def antialiased_weights(n: int, m: int, *, like: Array) -> Shaped[Array, "m n"]:
+def antialiased_weights(n: int, m: int, *, like: Array) -> Float[Array, "m n"]:
     """Return the weights of the kernel with a = -1/2, as wide as a point of the coarser line.
 
         R[i, t] = K(d) / sum over t of K(d),        d = (t + 1/2 - (i + 1/2) n/m) / max(n/m, 1),  t = 0 .. n-1
@@ -47,7 +47,7 @@ def antialiased_weights(n: int, m: int, *, like: Array) -> Shaped[Array, "m n"]:
     return weights / xp.sum(weights, axis=1, keepdims=True)
 
 
-def keys_kernel(d: Shaped[Array, "m t"], near: Bool[Array, "m t"], quarters: int) -> Shaped[Array, "m t"]:
+def keys_kernel(d: Float[Array, "m t"], near: Bool[Array, "m t"], quarters: int) -> Float[Array, "m t"]:
     """Return Keys' cubic kernel for a = quarters/4 at distances d below 2; `near` says where |d| <= 1.
 
         K(d) = (a + 2)|d|^3 - (a + 3) d^2 + 1                 |d| <= 1

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require, require_number
 from ..namespace import Array, array_namespace, constant
-from .layer_norm import require_channels
+from ..signatures import checked
 
 
 class RmsNormResiduals(NamedTuple):
     """What the gradient needs: the normalized vectors, what they were multiplied by, and the gain."""
 
-    normalized: Shaped[Array, "*B C"]
-    inverse_rms: Shaped[Array, "*B 1"]
-    gain: Shaped[Array, " C"] | None
+    normalized: Float[Array, "*B C"]
+    inverse_rms: Float[Array, "*B 1"]
+    gain: Float[Array, " C"] | None
 
 
+@checked
 def rms_norm_forward(
-    x: Shaped[Array, "*B C"],
-    weight: Shaped[Array, " C"] | None = None,
+    x: Float[Array, "*B C"],
+    weight: Float[Array, " C"] | None = None,
     *,
     eps: float = 1e-6,
     unit_offset: bool = False,
-) -> tuple[Shaped[Array, "*B C"], RmsNormResiduals]:
+) -> tuple[Float[Array, "*B C"], RmsNormResiduals]:
     """Divide every vector by its root mean square over the channels.
 
         y = x / sqrt(mean of x^2 + eps) · weight            (· (1 + weight) with unit_offset)
@@ -38,8 +39,7 @@ def rms_norm_forward(
     Raises ValueError for eps < 0, a weight that is not one number a channel, or unit_offset without a weight.
     """
     xp = array_namespace(x)
-    require_channels(x, weight=weight)
-    require(eps >= 0, "eps", eps, "a number >= 0")
+    require_number("eps", eps, least=0)
     require(weight is not None or not unit_offset, "unit_offset", unit_offset, "False without a weight")
     inverse_rms = 1 / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + constant(eps, like=x))  # (*B, 1)
     normalized = x * inverse_rms
@@ -47,9 +47,10 @@ def rms_norm_forward(
     return (normalized if gain is None else normalized * gain), RmsNormResiduals(normalized, inverse_rms, gain)
 
 
+@checked
 def rms_norm_backward(
-    dy: Shaped[Array, "*B C"], residuals: RmsNormResiduals
-) -> tuple[Shaped[Array, "*B C"], Shaped[Array, " C"] | None]:
+    dy: Float[Array, "*B C"], residuals: RmsNormResiduals
+) -> tuple[Float[Array, "*B C"], Float[Array, " C"] | None]:
     """Return (dx, dweight).
 
     dx = (g - n · mean of g n) / sqrt(mean of x^2 + eps),        n = x / sqrt(mean of x^2 + eps),  g = dy · gain

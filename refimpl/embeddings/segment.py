@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..errors import require_index
 from ..namespace import Array, scatter_add
+from ..signatures import checked
 from .token import take_rows
 
 
 class SegmentEmbeddingResiduals(NamedTuple):
-    """What the gradient needs: the segments, and how many rows the table has."""
+    """What the gradient needs: the segments, and the shape of the table."""
 
     segments: Int[Array, "*B T"]
-    rows: int
+    N: int
+    C: int
 
 
+@checked
 def segment_embedding_forward(
-    segments: Int[Array, "*B T"], weight: Shaped[Array, "N C"]
-) -> tuple[Shaped[Array, "*B T C"], SegmentEmbeddingResiduals]:
+    segments: Int[Array, "*B T"], weight: Float[Array, "N C"]
+) -> tuple[Float[Array, "*B T C"], SegmentEmbeddingResiduals]:
     """Look up the vector of every token's segment.
 
         y[b, t, :] = weight[segments[b, t], :]
@@ -33,15 +36,14 @@ def segment_embedding_forward(
     Raises ValueError for a segment outside 0 .. N-1.
     """
     require_index("segments", segments, weight.shape[0], "weight")
-    return take_rows(weight, segments), SegmentEmbeddingResiduals(segments, weight.shape[0])
+    return take_rows(weight, segments), SegmentEmbeddingResiduals(segments, *weight.shape)
 
 
-def segment_embedding_backward(
-    dy: Shaped[Array, "*B T C"], residuals: SegmentEmbeddingResiduals
-) -> Shaped[Array, "N C"]:
+@checked
+def segment_embedding_backward(dy: Float[Array, "*B T C"], residuals: SegmentEmbeddingResiduals) -> Float[Array, "N C"]:
     """Add every token's gradient to the row of its segment.
 
     dweight[n, :] = sum of dy[b, t, :] over all (b, t) with segments[b, t] = n
     """
-    segments, rows = residuals
-    return scatter_add(segments, dy, rows)  # y = weight[segments]
+    segments, N, _ = residuals
+    return scatter_add(segments, dy, N)  # y = weight[segments]

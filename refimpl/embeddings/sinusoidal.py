@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..angles import cos_sin
-from ..errors import require_shape
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .waves import join_waves, split_waves, wave_frequencies
 
 
 class SinusoidalResiduals(NamedTuple):
     """What the gradient needs; `real` is False for integer positions, which have none."""
 
-    cos: Shaped[Array, "*P F"]
-    sin: Shaped[Array, "*P F"]
-    frequencies: Shaped[Array, " F"]
+    cos: Float[Array, "*P F"]
+    sin: Float[Array, "*P F"]
+    frequencies: Float[Array, " F"]
     layout: str
     pad_odd: bool
     real: bool
+    C: int
 
 
+@checked
 def sinusoidal_forward(
-    positions: Shaped[Array, "*P"],
+    positions: Real[Array, "*P"],
     C: int,
     *,
     base: float = 10000.0,
@@ -32,7 +34,7 @@ def sinusoidal_forward(
     frequency_shift: int = 0,
     pad_odd: bool = False,
     dtype: Any = None,
-) -> tuple[Shaped[Array, "*P C"], SinusoidalResiduals]:
+) -> tuple[Float[Array, "*P C"], SinusoidalResiduals]:
     """Return the fixed encoding of every position.
 
         y[p, 2k]   = sin(p w_k)
@@ -58,19 +60,19 @@ def sinusoidal_forward(
     cos, sin = cos_sin(positions, head, tail)  # (*P, F)
     y = join_waves(sin, cos, C, layout, pad_odd)
     real = xp.isdtype(positions.dtype, "real floating")
-    return y, SinusoidalResiduals(cos, sin, head + tail, layout, pad_odd, real)
+    return y, SinusoidalResiduals(cos, sin, head + tail, layout, pad_odd, real, C)
 
 
-def sinusoidal_backward(dy: Shaped[Array, "*P C"], residuals: SinusoidalResiduals) -> Shaped[Array, "*P"] | None:
+@checked
+def sinusoidal_backward(dy: Float[Array, "*P C"], residuals: SinusoidalResiduals) -> Real[Array, "*P"] | None:
     """Return the gradient of real positions, None for integer ones; the encoding itself has no parameter.
 
     dp = sum over k of w_k (dsin_k cos(p w_k) - dcos_k sin(p w_k)),    dsin, dcos the sine and cosine columns of dy
     """
     xp = array_namespace(dy)
-    cos, sin, w, layout, pad_odd, real = residuals
+    cos, sin, w, layout, pad_odd, real, _ = residuals
     if not real:
         return None
-    require_shape("dy", dy, (*cos.shape[:-1], "C"))
     dsin, dcos = split_waves(dy, layout, pad_odd)  # y = join_waves(sin, cos)
     dp = xp.sum(dsin * (cos * w)[..., : dsin.shape[-1]], axis=-1)  # sin = sin(p w)
     return dp - xp.sum(dcos * (sin * w)[..., : dcos.shape[-1]], axis=-1)  # cos = cos(p w)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
-from ..errors import require
+from ..errors import require_even, require_shape
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .sinusoidal import SinusoidalResiduals, sinusoidal_backward, sinusoidal_forward
 
 
@@ -19,8 +20,9 @@ class Sinusoidal2dResiduals(NamedTuple):
     columns_first: bool
 
 
+@checked
 def sinusoidal_2d_forward(
-    positions: Shaped[Array, "*P 2"],
+    positions: Real[Array, "*P 2"],
     C: int,
     *,
     base: float = 10000.0,
@@ -28,7 +30,7 @@ def sinusoidal_2d_forward(
     frequency_shift: int = 0,
     columns_first: bool = False,
     dtype: Any = None,
-) -> tuple[Shaped[Array, "*P C"], Sinusoidal2dResiduals]:
+) -> tuple[Float[Array, "*P C"], Sinusoidal2dResiduals]:
     """Encode the row and the column of every place, C/2 channels each.
 
         y = [PE(row), PE(column)]            or [PE(column), PE(row)] with columns_first
@@ -41,8 +43,7 @@ def sinusoidal_2d_forward(
     1, if asked scaled to 2π over the picture. MAE: layout="sin_cos", columns_first=True, though its code says emb_h.
     Raises ValueError for an odd C, positions that are no pairs, else as `sinusoidal`.
     """
-    require(C >= 4 and C % 2 == 0, "C", C, "an even integer >= 4")
-    require(positions.shape[-1] == 2, "positions", f"shape {tuple(positions.shape)}", "(..., 2), row and column")
+    require_even("C", C, 4)
     xp = array_namespace(positions)
     options: dict[str, Any] = {"base": base, "layout": layout, "frequency_shift": frequency_shift, "dtype": dtype}
     y_row, row = sinusoidal_forward(positions[..., 0], C // 2, pad_odd=True, **options)
@@ -51,14 +52,16 @@ def sinusoidal_2d_forward(
     return y, Sinusoidal2dResiduals(row, column, columns_first)
 
 
-def sinusoidal_2d_backward(dy: Shaped[Array, "*P C"], residuals: Sinusoidal2dResiduals) -> Shaped[Array, "*P 2"] | None:
+@checked
+def sinusoidal_2d_backward(dy: Float[Array, "*P C"], residuals: Sinusoidal2dResiduals) -> Float[Array, "*P 2"] | None:
     """Return the gradient of real positions, None for integer ones.
 
     dpositions = [drow, dcolumn],    each from its own half of dy
     """
     xp = array_namespace(dy)
     row, column, columns_first = residuals
-    half = dy.shape[-1] // 2
+    half = row.C
+    require_shape("dy", dy, (*row.cos.shape[:-1], 2 * half))
     first, second = dy[..., :half], dy[..., half:]  # y = [PE(row), PE(column)]
     drow = sinusoidal_backward(second if columns_first else first, row)
     dcolumn = sinusoidal_backward(first if columns_first else second, column)

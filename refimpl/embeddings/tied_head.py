@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 
 
 class TiedHeadResiduals(NamedTuple):
     """What the gradient needs: both factors."""
 
-    h: Shaped[Array, "*B C"]
-    weight: Shaped[Array, "V C"]
+    h: Float[Array, "*B C"]
+    weight: Float[Array, "V C"]
     biased: bool
 
 
+@checked
 def tied_head_forward(
-    h: Shaped[Array, "*B C"], weight: Shaped[Array, "V C"], bias: Shaped[Array, " V"] | None = None
-) -> tuple[Shaped[Array, "*B V"], TiedHeadResiduals]:
+    h: Float[Array, "*B C"], weight: Float[Array, "V C"], bias: Float[Array, " V"] | None = None
+) -> tuple[Float[Array, "*B V"], TiedHeadResiduals]:
     """Score every token of the vocabulary by the product of its row with the last hidden vector.
 
         y[b, v] = sum over c of h[b, c] weight[v, c]  (+ bias[v])
@@ -32,17 +33,14 @@ def tied_head_forward(
     divides h by √C first; Gemma 2 caps the logits afterwards, Cohere multiplies them by a constant.
     Raises ValueError for widths that differ, or a bias of another length.
     """
-    V, C = weight.shape
-    require(h.shape[-1] == C, "h", f"width {h.shape[-1]}", f"{C}, the width of weight")
-    if bias is not None:
-        require(bias.shape == (V,), "bias", f"shape {tuple(bias.shape)}", f"({V},), one entry a row of weight")
     y = h @ weight.mT  # (*B, V)
     return (y if bias is None else y + bias), TiedHeadResiduals(h, weight, bias is not None)
 
 
+@checked
 def tied_head_backward(
-    dy: Shaped[Array, "*B V"], residuals: TiedHeadResiduals
-) -> tuple[Shaped[Array, "*B C"], Shaped[Array, "V C"], Shaped[Array, " V"] | None]:
+    dy: Float[Array, "*B V"], residuals: TiedHeadResiduals
+) -> tuple[Float[Array, "*B C"], Float[Array, "V C"], Float[Array, " V"] | None]:
     """Return (dh, dweight, dbias); dweight is the head's share, to be added to the lookup's.
 
     dh = dy weight        dweight[v, :] = sum over b of dy[b, v] h[b, :]        dbias[v] = sum over b of dy[b, v]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..namespace import Array, array_namespace, constant, real_dtype
+from ..signatures import checked
 from .sinusoidal import SinusoidalResiduals, sinusoidal_backward, sinusoidal_forward
 
 
@@ -18,8 +19,9 @@ class TimestepEmbeddingResiduals(NamedTuple):
     real: bool
 
 
+@checked
 def timestep_embedding_forward(
-    timesteps: Shaped[Array, "*P"],
+    timesteps: Real[Array, "*P"],
     C: int,
     *,
     base: float = 10000.0,
@@ -27,7 +29,7 @@ def timestep_embedding_forward(
     layout: str = "sin_cos",
     frequency_shift: int = 1,
     dtype: Any = None,
-) -> tuple[Shaped[Array, "*P C"], TimestepEmbeddingResiduals]:
+) -> tuple[Float[Array, "*P C"], TimestepEmbeddingResiduals]:
     """Encode the noise level, a real number, as a sinusoidal position.
 
         y = [sin(scale t w_k), cos(scale t w_k)]          w_k = base^(-k / (C/2 - frequency_shift))
@@ -49,12 +51,14 @@ def timestep_embedding_forward(
     return y, TimestepEmbeddingResiduals(residuals, scale, xp.isdtype(timesteps.dtype, "real floating"))
 
 
+@checked
 def timestep_embedding_backward(
-    dy: Shaped[Array, "*P C"], residuals: TimestepEmbeddingResiduals
-) -> Shaped[Array, "*P"] | None:
+    dy: Float[Array, "*P C"], residuals: TimestepEmbeddingResiduals
+) -> Real[Array, "*P"] | None:
     """Return the gradient of real timesteps, None for integer ones.
 
     dtimesteps = scale · (gradient of the position at which the sinusoid is read)
     """
     sinusoidal, scale, real = residuals
-    return constant(scale, like=dy) * sinusoidal_backward(dy, sinusoidal) if real else None  # PE(scale t)
+    dt = sinusoidal_backward(dy, sinusoidal)  # y = PE(scale t)
+    return constant(scale, like=dy) * dt if real else None

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int, Shaped
 
-from ..errors import require, require_index, require_shape
+from ..errors import require_index, require_row
 from ..namespace import Array, array_namespace, constant, scatter_add
+from ..signatures import checked
 
 
 class TokenEmbeddingResiduals(NamedTuple):
-    """What the gradient needs: the ids, and how many rows the table has; never the table itself."""
+    """What the gradient needs: the ids, and the shape of the table; never the table itself."""
 
     ids: Int[Array, "*B T"]
     V: int
+    C: int
     scale_by_sqrt_width: bool
     padding_idx: int | None
     scale_grad_by_freq: bool
 
 
+@checked
 def token_embedding_forward(
     ids: Int[Array, "*B T"],
-    weight: Shaped[Array, "V C"],
+    weight: Float[Array, "V C"],
     *,
     scale_by_sqrt_width: bool = False,
     padding_idx: int | None = None,
     scale_grad_by_freq: bool = False,
-) -> tuple[Shaped[Array, "*B T C"], TokenEmbeddingResiduals]:
+) -> tuple[Float[Array, "*B T C"], TokenEmbeddingResiduals]:
     """Look up the row of every token.
 
         y[b, t, :] = weight[ids[b, t], :]            (times √C with scale_by_sqrt_width)
@@ -38,29 +41,27 @@ def token_embedding_forward(
 
     Source: Vaswani et al. 2017, section 3.4 (with √C: "we multiply those weights by √d_model"). With √C: fairseq,
     Marian, tensor2tensor; without: BERT, GPT-2, Llama. Gemma rounds √C to the dtype of the weights first.
-    Raises ValueError for an id outside 0 .. V-1 (NumPy would wrap a negative one, JAX clamps).
+    Raises ValueError for an id outside 0 .. V-1 (NumPy would wrap a negative one, JAX clamps), or such a padding_idx.
     """
     xp = array_namespace(ids, weight)
-    require_shape("weight", weight, ("V", "C"))
     V, C = weight.shape
     require_index("ids", ids, V, "weight")
-    require(padding_idx is None or 0 <= padding_idx < V, "padding_idx", padding_idx, f"None or 0 .. {V - 1}")
+    require_row("padding_idx", padding_idx, weight)
     y = take_rows(weight, ids)  # (*B, T, C)
     if scale_by_sqrt_width:
         y = y * xp.sqrt(constant(C, like=weight))
-    return y, TokenEmbeddingResiduals(ids, V, scale_by_sqrt_width, padding_idx, scale_grad_by_freq)
+    return y, TokenEmbeddingResiduals(ids, V, C, scale_by_sqrt_width, padding_idx, scale_grad_by_freq)
 
 
-def token_embedding_backward(dy: Shaped[Array, "*B T C"], residuals: TokenEmbeddingResiduals) -> Shaped[Array, "V C"]:
+@checked
+def token_embedding_backward(dy: Float[Array, "*B T C"], residuals: TokenEmbeddingResiduals) -> Float[Array, "V C"]:
     """Add every token's gradient to the row it was read from.
 
     dweight[v, :] = sum of dy[b, t, :] over all (b, t) with ids[b, t] = v        (times √C; row padding_idx: 0)
     with scale_grad_by_freq divided by the number of places with ids[b, t] = v
     """
     xp = array_namespace(dy)
-    ids, V, scale_by_sqrt_width, padding_idx, scale_grad_by_freq = residuals
-    require_shape("dy", dy, (*ids.shape, "C"))
-    C = dy.shape[-1]
+    ids, V, C, scale_by_sqrt_width, padding_idx, scale_grad_by_freq = residuals
     if scale_by_sqrt_width:  # y = y * sqrt(C)
         dy = dy * xp.sqrt(constant(C, like=dy))
     if padding_idx is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int
 
-from ..errors import require, require_integer, require_one_of
+from ..errors import require, require_one_of
 from ..namespace import Array, array_namespace, device, unbroadcast
+from ..signatures import checked
 from .dropout import DropoutResiduals, dropout_backward, dropout_forward
 from .learned import LearnedPositionResiduals, learned_position_backward, learned_position_forward
 from .sinusoidal import sinusoidal_forward
@@ -25,10 +26,11 @@ class TransformerEmbeddingResiduals(NamedTuple):
     batch_first: bool
 
 
+@checked
 def transformer_embedding_forward(
-    ids: Int[Array, "..."],
-    weight: Shaped[Array, "V C"],
-    position_weight: Shaped[Array, "N C"] | None = None,
+    ids: Int[Array, "*I"],
+    weight: Float[Array, "V C"],
+    position_weight: Float[Array, "N C"] | None = None,
     *,
     position: str = "sinusoidal",
     scale_by_sqrt_width: bool = True,
@@ -38,7 +40,7 @@ def transformer_embedding_forward(
     keep: Bool[Array, "..."] | None = None,
     p: float = 0.0,
     batch_first: bool = True,
-) -> tuple[Shaped[Array, "... C"], TransformerEmbeddingResiduals]:
+) -> tuple[Float[Array, "*I C"], TransformerEmbeddingResiduals]:
     """Turn ids into the vectors that enter the first layer.
 
         y = dropout(√C · weight[ids] + PE(start + t))
@@ -55,7 +57,6 @@ def transformer_embedding_forward(
     """
     xp = array_namespace(ids, weight)
     require_one_of("position", position, POSITIONS)
-    require_integer("start", start)
     given = "None" if position_weight is None else f"a table of shape {tuple(position_weight.shape)}"
     allowed = f'a table exactly when position="learned" (position is {position!r})'
     require((position == "learned") == (position_weight is not None), "position_weight", given, allowed)
@@ -78,9 +79,10 @@ def transformer_embedding_forward(
     return y, TransformerEmbeddingResiduals(token, learned, dropped, batch_first)
 
 
+@checked
 def transformer_embedding_backward(
-    dy: Shaped[Array, "... C"], residuals: TransformerEmbeddingResiduals
-) -> tuple[Shaped[Array, "V C"], Shaped[Array, "N C"] | None]:
+    dy: Float[Array, "*I C"], residuals: TransformerEmbeddingResiduals
+) -> tuple[Float[Array, "V C"], Float[Array, "N C"] | None]:
     """Return (dweight, dposition_weight): the same gradient flows into both tables; fixed sinusoids take none.
 
     dweight[v] = √C · sum of dy over the places of token v,   dposition_weight[n] = sum of dy over the batch
@@ -89,12 +91,13 @@ def transformer_embedding_backward(
     dposition_weight = None
     if dropped is not None:  # y = dropout(y)
         dy = dropout_backward(dy, dropped)
+    dweight = token_embedding_backward(dy, token)
     if learned is not None:  # y = y + encoding, for every sequence of the batch
         shape = _along_time(learned.positions[:, None], token.ids.ndim, batch_first).shape[:-1]
         encoding = unbroadcast(dy, (*shape, dy.shape[-1]))
         xp = array_namespace(dy)
         dposition_weight = learned_position_backward(xp.reshape(encoding, (-1, dy.shape[-1])), learned)
-    return token_embedding_backward(dy, token), dposition_weight
+    return dweight, dposition_weight
 
 
 def _along_time(encoding: Array, ndim: int, batch_first: bool) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
 from ..errors import require, require_integer, require_number, require_one_of
 from ..namespace import Array, array_namespace, device, rational_powers, real_dtype
@@ -14,7 +14,7 @@ LAYOUTS = ("interleaved", "sin_cos", "cos_sin")
 
 def wave_frequencies(
     positions: Array, C: int, *, base: float, frequency_shift: int, pad_odd: bool, dtype: Any
-) -> tuple[Shaped[Array, " F"], Shaped[Array, " F"]]:
+) -> tuple[Float[Array, " F"], Float[Array, " F"]]:
     """Return the frequencies that C columns hold, as (head, tail), in the dtype and device that go with the positions.
 
         w_k = base^(-2k / (C - 2 frequency_shift)),  k = 0 .. ceil(C/2)-1        (C - 1 for an odd C with pad_odd)
@@ -56,8 +56,8 @@ def filled_width(C: int, pad_odd: bool) -> int:
 
 
 def join_waves(
-    sin: Shaped[Array, "*P F"], cos: Shaped[Array, "*P F"], C: int, layout: str, pad_odd: bool
-) -> Shaped[Array, "*P C"]:
+    sin: Float[Array, "*P F"], cos: Float[Array, "*P F"], C: int, layout: str, pad_odd: bool
+) -> Float[Array, "*P C"]:
     """Put every wave into its column; a column without a wave is 0."""
     xp = array_namespace(sin)
     sines, cosines = wave_columns(C, layout, pad_odd)
@@ -68,7 +68,7 @@ def join_waves(
     return xp.concat([xp.take(waves, order, axis=-1), padding], axis=-1)
 
 
-def split_waves(y: Shaped[Array, "*P C"], layout: str, pad_odd: bool) -> tuple[Array, Array]:
+def split_waves(y: Float[Array, "*P C"], layout: str, pad_odd: bool) -> tuple[Array, Array]:
     """Return the sine columns and the cosine columns, each in the order of the waves."""
     sines, cosines = wave_columns(y.shape[-1], layout, pad_odd)
     return y[..., sines.start : sines.stop : sines.step], y[..., cosines.start : cosines.stop : cosines.step]

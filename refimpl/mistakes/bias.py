@@ -34,7 +34,7 @@ def _steps(full: Function | None = None, keys: Function | None = None) -> Functi
         xp = array_namespace(slopes)
         i, j = xp.arange(q_offset, q_offset + T)[:, None], xp.arange(S)[None, :]
         steps = xp.broadcast_to(change(xp, i, j), (T, S))
-        return slopes[:, None, None] * xp.astype(steps, slopes.dtype), AlibiResiduals(steps)
+        return slopes[:, None, None] * xp.astype(steps, slopes.dtype), AlibiResiduals(steps, slopes.shape[0])
 
     return forward
 

@@ -30,7 +30,7 @@ def _not_floored(x: Array, *, positions: Array, scale: float = 0.1, step: int = 
     xp = array_namespace(x)
     steps = xp.astype(positions + offset, x.dtype) / step
     factor = (1 + constant(scale, like=x) * xp.log1p(steps))[..., None]
-    return x * factor, QueryTemperatureResiduals(factor)
+    return x * factor, QueryTemperatureResiduals(factor, tuple(x.shape))
 
 
 @taking_arguments_of(query_temperature_backward)

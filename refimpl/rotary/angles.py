@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..angles import CosSin
 from ..errors import require
 from ..namespace import Array, array_namespace, unbroadcast
+from ..signatures import checked
 
 
 class RopeAnglesResiduals(NamedTuple):
     """What the gradient needs: cos and sin before the attention factor."""
 
-    positions: Shaped[Array, "*P"]
-    frequencies: Shaped[Array, "..."]
-    attention_factor: Shaped[Array, ""] | None
-    cos: Shaped[Array, "..."]
-    sin: Shaped[Array, "..."]
+    positions: Real[Array, "*P"]
+    frequencies: Float[Array, "..."]
+    attention_factor: Float[Array, ""] | None
+    cos: Float[Array, "*X F"]
+    sin: Float[Array, "*X F"]
 
 
+@checked
 def rope_angles_forward(
-    positions: Shaped[Array, "*P"],
-    frequencies: Shaped[Array, "..."],
-    attention_factor: Shaped[Array, ""] | None = None,
+    positions: Real[Array, "*P"],
+    frequencies: Float[Array, "..."],
+    attention_factor: Float[Array, ""] | None = None,
 ) -> tuple[CosSin, RopeAnglesResiduals]:
     """Return m times the cosine and sine of every position and pair, for frequencies of any rule.
 
@@ -49,9 +51,10 @@ def rope_angles_forward(
     return CosSin(attention_factor * cos, attention_factor * sin), residuals
 
 
+@checked
 def rope_angles_backward(
     dy: CosSin, residuals: RopeAnglesResiduals
-) -> tuple[Shaped[Array, "*P"] | None, Shaped[Array, "..."], Shaped[Array, ""] | None]:
+) -> tuple[Real[Array, "*P"] | None, Float[Array, "..."], Float[Array, ""] | None]:
     """Return (dpositions, dfrequencies, dattention_factor); dpositions only for real positions.
 
     dangle       = m (dsin cos(p f) - dcos sin(p f))
@@ -67,15 +70,15 @@ def rope_angles_backward(
     return *turn_backward(dangle, positions, frequencies), dm
 
 
-def turn(positions: Shaped[Array, "*P"], frequencies: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
+def turn(positions: Real[Array, "*P"], frequencies: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return every position times every frequency, with heads before the time axis."""
     xp = array_namespace(positions, frequencies)
     return xp.astype(positions, frequencies.dtype)[..., None] * _beside_time(frequencies)
 
 
 def turn_backward(
-    dangle: Shaped[Array, "..."], positions: Shaped[Array, "*P"], frequencies: Shaped[Array, "..."]
-) -> tuple[Shaped[Array, "*P"] | None, Shaped[Array, "..."]]:
+    dangle: Float[Array, "..."], positions: Real[Array, "*P"], frequencies: Float[Array, "..."]
+) -> tuple[Real[Array, "*P"] | None, Float[Array, "..."]]:
     """Return (dpositions, dfrequencies); integer positions have none."""
     xp = array_namespace(dangle)
     f = _beside_time(frequencies)
@@ -91,5 +94,5 @@ def require_frequencies(frequencies: Array) -> None:
     require(frequencies.ndim in (1, 2), "frequencies", f"shape {tuple(frequencies.shape)}", "(F,) or (H, F)")
 
 
-def _beside_time(frequencies: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
+def _beside_time(frequencies: Float[Array, "..."]) -> Float[Array, "..."]:
     return frequencies[:, None, :] if frequencies.ndim == 2 else frequencies

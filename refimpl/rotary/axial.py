@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..angles import CosSin, cos_sin
-from ..errors import require, require_one_of
+from ..errors import require, require_broadcastable, require_number, require_one_of
 from ..namespace import Array, array_namespace, device, rational_powers, real_dtype
+from ..signatures import checked
 from .rope import RopeResiduals, rope_backward, rope_forward
 
 LAYOUTS = ("interleaved", "halves", "halves_per_axis", "even_odd")
@@ -21,9 +22,10 @@ class AxialRopeResiduals(NamedTuple):
     parts: int
 
 
+@checked
 def axial_rope_forward(
-    x: Shaped[Array, "*B T D"], *, positions: Shaped[Array, "A *P"], layout: str = "interleaved", base: float = 10000.0
-) -> tuple[Shaped[Array, "*B T D"], AxialRopeResiduals]:
+    x: Float[Array, "*B T D"], *, positions: Real[Array, "A *P"], layout: str = "interleaved", base: float = 10000.0
+) -> tuple[Float[Array, "*B T D"], AxialRopeResiduals]:
     """Turn the channels of a patch by its coordinates, an equal share of the pairs for each axis.
 
         y = rope(x, cos, sin),        cos, sin = [axis 0 | axis 1 | ...] of `axial_cos_sin`, D/2 wide
@@ -42,6 +44,8 @@ def axial_rope_forward(
     xp = array_namespace(x, positions)
     require_one_of("layout", layout, LAYOUTS)
     A, D = positions.shape[0], x.shape[-1]
+    require(D % (2 * A) == 0, "x", f"width {D}", f"a multiple of {2 * A}: pairs for {A} axes")
+    require_broadcastable("positions", positions, (A, *x.shape[:-1]))
     table = axial_cos_sin(positions, D, split_frequencies=layout == "even_odd", base=base, dtype=x.dtype)
     if layout != "halves_per_axis":
         y, rope = rope_forward(x, *table, interleaved=layout == "interleaved")
@@ -52,7 +56,8 @@ def axial_rope_forward(
     return xp.reshape(y, x.shape), AxialRopeResiduals(rope, A)
 
 
-def axial_rope_backward(dy: Shaped[Array, "*B T D"], residuals: AxialRopeResiduals) -> Shaped[Array, "*B T D"]:
+@checked
+def axial_rope_backward(dy: Float[Array, "*B T D"], residuals: AxialRopeResiduals) -> Float[Array, "*B T D"]:
     """Return dx: turn the gradient back by the same coordinates.
 
     dx = rope(dy, cos, -sin)
@@ -65,8 +70,9 @@ def axial_rope_backward(dy: Shaped[Array, "*B T D"], residuals: AxialRopeResidua
     return xp.reshape(rope_backward(parts, rope)[0], dy.shape)
 
 
+@checked
 def axial_cos_sin(
-    positions: Shaped[Array, "A *P"],
+    positions: Real[Array, "A *P"],
     D: int,
     *,
     split_frequencies: bool = False,
@@ -88,7 +94,7 @@ def axial_cos_sin(
     xp = array_namespace(positions)
     A = positions.shape[0]
     require(D >= 2 * A and D % (2 * A) == 0, "D", D, f"a multiple of {2 * A}: pairs for {A} axes")
-    require(base > 0, "base", base, "a number > 0")
+    require_number("base", base, above=0)
     dtype, tables = real_dtype(dtype, positions), []
     for a in range(A):
         numerators = [-2 * (A * j + a * split_frequencies) for j in range(D // (2 * A))]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..angles import CosSin
-from ..errors import require
+from ..errors import require, require_broadcastable, require_shape
 from ..namespace import Array
-from .angles import RopeAnglesResiduals, rope_angles_backward, rope_angles_forward
-from .rope import RopeResiduals, rope_backward, rope_cos_sin, rope_forward
+from ..signatures import checked
+from .angles import RopeAnglesResiduals, require_frequencies, rope_angles_backward, rope_angles_forward
+from .rope import RopeResiduals, require_pairs, rope_backward, rope_cos_sin, rope_forward
 
 
 class RotaryEmbeddingResiduals(NamedTuple):
@@ -20,15 +21,16 @@ class RotaryEmbeddingResiduals(NamedTuple):
     angles: RopeAnglesResiduals | None
 
 
+@checked
 def rotary_embedding_forward(
-    x: Shaped[Array, "*B T D"],
-    frequencies: Shaped[Array, "..."] | None = None,
-    attention_factor: Shaped[Array, ""] | None = None,
+    x: Float[Array, "*B T D"],
+    frequencies: Float[Array, "..."] | None = None,
+    attention_factor: Float[Array, ""] | None = None,
     *,
     positions: Int[Array, "..."],
     base: float = 10000.0,
     interleaved: bool = True,
-) -> tuple[Shaped[Array, "*B T D"], RotaryEmbeddingResiduals]:
+) -> tuple[Float[Array, "*B T D"], RotaryEmbeddingResiduals]:
     """Turn q or k by its positions.
 
         y = rope(x, cos(p θ), sin(p θ)),        θ_i = base^(-2i/D), or the given frequencies
@@ -42,19 +44,27 @@ def rotary_embedding_forward(
     Source: Su et al. 2021 (RoFormer), equations 15 and 34.
     Raises ValueError for an attention_factor without frequencies, and as `rope_cos_sin` and `rope_forward` do.
     """
+    D = x.shape[-1]
+    require_pairs("x", D)
+    require_broadcastable("positions", positions, x.shape[:-1])
     if frequencies is None:
         require(attention_factor is None, "attention_factor", "a factor", "none without frequencies")
-        cos, sin = rope_cos_sin(positions, x.shape[-1], base=base, dtype=x.dtype)
+        cos, sin = rope_cos_sin(positions, D, base=base, dtype=x.dtype)
         angles = None
     else:
+        require_frequencies(frequencies)
+        require_shape(
+            "frequencies", frequencies, (x.shape[-3] if frequencies.ndim == 2 else 1, D // 2)[-frequencies.ndim :]
+        )
         (cos, sin), angles = rope_angles_forward(positions, frequencies, attention_factor)
     y, rope = rope_forward(x, cos, sin, interleaved=interleaved)
     return y, RotaryEmbeddingResiduals(rope, angles)
 
 
+@checked
 def rotary_embedding_backward(
-    dy: Shaped[Array, "*B T D"], residuals: RotaryEmbeddingResiduals
-) -> tuple[Shaped[Array, "*B T D"], Shaped[Array, "..."] | None, Shaped[Array, ""] | None]:
+    dy: Float[Array, "*B T D"], residuals: RotaryEmbeddingResiduals
+) -> tuple[Float[Array, "*B T D"], Float[Array, "..."] | None, Float[Array, ""] | None]:
     """Return (dx, dfrequencies, dattention_factor): turn the gradient back by the same positions.
 
     dx = rope(dy, cos(p θ), -sin(p θ)),        and the gradients of the table, passed on to what made it

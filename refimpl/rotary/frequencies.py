@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require, require_number, require_sizes
 from ..namespace import Array, constant, rational_powers
+from ..signatures import checked
 from .rope import require_pairs
 
 
-def rope_frequencies(D: int, *, base: float = 10000.0, xp: Any, dtype: Any) -> Shaped[Array, " F"]:
+@checked
+def rope_frequencies(D: int, *, base: float = 10000.0, xp: Any, dtype: Any) -> Float[Array, " F"]:
     """Return the angle by which each pair turns from one position to the next, in radians.
 
         θ_i = base^(-2i/D),  i = 0 .. D/2-1
@@ -24,12 +26,13 @@ def rope_frequencies(D: int, *, base: float = 10000.0, xp: Any, dtype: Any) -> S
     Raises ValueError for an odd D or base <= 0.
     """
     require_pairs("D", D)
-    require(base > 0, "base", base, "a number > 0")
+    require_number("base", base, above=0)
     head, tail = rational_powers(base, [-2 * i for i in range(D // 2)], D, xp=xp, dtype=dtype)
     return head + tail
 
 
-def linear_frequencies(D: int, *, factor: float, base: float = 10000.0, xp: Any, dtype: Any) -> Shaped[Array, " F"]:
+@checked
+def linear_frequencies(D: int, *, factor: float, base: float = 10000.0, xp: Any, dtype: Any) -> Float[Array, " F"]:
     """Slow every pair by the same factor: position interpolation.
 
         y_i = θ_i / factor
@@ -46,7 +49,8 @@ def linear_frequencies(D: int, *, factor: float, base: float = 10000.0, xp: Any,
     return theta / constant(factor, like=theta)
 
 
-def ntk_frequencies(D: int, *, factor: float, base: float = 10000.0, xp: Any, dtype: Any) -> Shaped[Array, " F"]:
+@checked
+def ntk_frequencies(D: int, *, factor: float, base: float = 10000.0, xp: Any, dtype: Any) -> Float[Array, " F"]:
     """Raise the base so that the slowest pair is slowed by `factor` and the fastest not at all: NTK-aware.
 
         y_i = b^(-2i/D),  b = base · factor^(D/(D-2))        =  θ_i factor^(-2i/(D-2))
@@ -64,9 +68,10 @@ def ntk_frequencies(D: int, *, factor: float, base: float = 10000.0, xp: Any, dt
     return theta * (head + tail)
 
 
+@checked
 def dynamic_ntk_frequencies(
     D: int, *, length: int, trained_length: int, factor: float, base: float = 10000.0, xp: Any, dtype: Any
-) -> Shaped[Array, " F"]:
+) -> Float[Array, " F"]:
     """Raise the base with the length of the text, once it exceeds that of training: dynamic NTK.
 
         y_i = θ_i α^(-2i/(D-2)),  α = factor · L/trained_length - (factor - 1),  L = max(length, trained_length)
@@ -81,17 +86,17 @@ def dynamic_ntk_frequencies(
     theta = rope_frequencies(D, base=base, xp=xp, dtype=dtype)
     require_two_pairs(D)
     require_factor(factor)
-    require(length >= 1, "length", length, "an integer >= 1")
-    require(trained_length >= 1, "trained_length", trained_length, "an integer >= 1")
+    require_sizes(length=length, trained_length=trained_length)
     beyond = max(length - trained_length, 0)
     alpha = 1 + constant(factor, like=theta) * beyond / trained_length  # factor L/trained - (factor - 1)
     exponents = xp.arange(D // 2, dtype=dtype) * -2 / (D - 2)
     return theta * xp.pow(alpha, exponents)
 
 
+@checked
 def proportional_frequencies(
     D: int, *, proportion: float, factor: float = 1.0, base: float = 10000.0, xp: Any, dtype: Any
-) -> Shaped[Array, " F"]:
+) -> Float[Array, " F"]:
     """Keep the fastest pairs of the head and stop the others: p-RoPE.
 
         y_i = θ_i / factor for i < k,  0 for k <= i < D/2        k = floor(proportion · D/2)
@@ -104,7 +109,7 @@ def proportional_frequencies(
     Raises ValueError for an odd D, base <= 0, factor < 1, or a proportion outside 0 .. 1.
     """
     theta = rope_frequencies(D, base=base, xp=xp, dtype=dtype)
-    require(0 <= proportion <= 1, "proportion", proportion, "a number from 0 to 1")
+    require_number("proportion", proportion, least=0, most=1)
     require_factor(factor)
     k = int(proportion * D // 2)
     return xp.concat([theta[:k] / constant(factor, like=theta), xp.zeros_like(theta[k:])])
@@ -112,7 +117,7 @@ def proportional_frequencies(
 
 def require_factor(factor: float) -> None:
     """Raise ValueError unless the factor stretches."""
-    require(factor >= 1, "factor", factor, "a number >= 1")
+    require_number("factor", factor, least=1)
 
 
 def require_two_pairs(D: int) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require_integer, require_number
 from ..namespace import Array, constant
+from ..signatures import checked
 from .frequencies import require_factor, rope_frequencies
 
 
+@checked
 def ntk_by_parts_frequencies(
     D: int,
     *,
@@ -21,7 +23,7 @@ def ntk_by_parts_frequencies(
     base: float = 10000.0,
     xp: Any,
     dtype: Any,
-) -> Shaped[Array, " F"]:
+) -> Float[Array, " F"]:
     """Slow each pair by how often it turned within the trained length.
 
         r_i = trained_length θ_i / 2π                                        rotations
@@ -37,14 +39,15 @@ def ntk_by_parts_frequencies(
     """
     theta = rope_frequencies(D, base=base, xp=xp, dtype=dtype)
     require_factor(factor)
-    require(trained_length >= 1, "trained_length", trained_length, "an integer >= 1")
-    require(0 <= slow_rotations < fast_rotations, "slow_rotations", slow_rotations, f"0 .. below {fast_rotations}")
+    require_integer("trained_length", trained_length, 1)
+    require_number("slow_rotations", slow_rotations, least=0, below=fast_rotations)
     slow, fast = constant(slow_rotations, like=theta), constant(fast_rotations, like=theta)
     rotations = theta * trained_length / (2 * xp.pi)  # (F,)
     keep = xp.clip((rotations - slow) / (fast - slow), 0, 1)
     return (1 - keep) * theta / constant(factor, like=theta) + keep * theta
 
 
+@checked
 def llama3_frequencies(
     D: int,
     *,
@@ -55,7 +58,7 @@ def llama3_frequencies(
     base: float = 500000.0,
     xp: Any,
     dtype: Any,
-) -> Shaped[Array, " F"]:
+) -> Float[Array, " F"]:
     """Slow the long waves, leave the short ones, and blend between: Llama 3.1.
 
         wavelength 2π/θ_i < trained_length / high:  y_i = θ_i
@@ -68,12 +71,7 @@ def llama3_frequencies(
     Source: Meta's Llama 3.1 code (apply_scaling); transformers (type "llama3"). Llama 3.2: factor 32.
     Raises ValueError for an odd D, base <= 0, factor < 1, trained_length < 1, or low >= high.
     """
-    require(
-        0 <= low_frequency_factor < high_frequency_factor,
-        "low_frequency_factor",
-        low_frequency_factor,
-        f"0 .. below {high_frequency_factor}",
-    )
+    require_number("low_frequency_factor", low_frequency_factor, least=0, below=high_frequency_factor)
     return ntk_by_parts_frequencies(
         D,
         factor=factor,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require_integer, require_number
 from ..namespace import Array, array_namespace, constant, device, rational_powers
+from ..signatures import checked
 from .frequencies_yarn import ScaledFrequencies
 
 
+@checked
 def longrope_frequencies(
-    short_factors: Shaped[Array, " F"],
-    long_factors: Shaped[Array, " F"],
+    short_factors: Float[Array, " F"],
+    long_factors: Float[Array, " F"],
     *,
     length: int,
     trained_length: int,
@@ -32,11 +34,10 @@ def longrope_frequencies(
     """
     xp = array_namespace(short_factors, long_factors)
     F = short_factors.shape[0]
-    require(long_factors.shape == (F,), "long_factors", f"shape {tuple(long_factors.shape)}", f"{(F,)}")
-    require(length >= 1, "length", length, "an integer >= 1")
-    require(trained_length >= 2, "trained_length", trained_length, "an integer >= 2")
-    require(factor > 0, "factor", factor, "a number > 0")
-    require(base > 0, "base", base, "a number > 0")
+    require_integer("length", length, 1)
+    require_integer("trained_length", trained_length, 2)
+    require_number("factor", factor, above=0)
+    require_number("base", base, above=0)
     numerators = [-2 * i for i in range(F)]
     head, tail = rational_powers(
         base, numerators, 2 * F, xp=xp, dtype=short_factors.dtype, device=device(short_factors)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require_integer, require_number
 from ..namespace import Array, array_namespace, constant
+from ..signatures import checked
 from .frequencies import require_factor, rope_frequencies
 
 
 class ScaledFrequencies(NamedTuple):
     """Frequencies, and the factor by which cos and sin of both q and k are to be multiplied."""
 
-    frequencies: Shaped[Array, " F"]
-    attention_factor: Shaped[Array, ""]
+    frequencies: Float[Array, " F"]
+    attention_factor: Float[Array, ""]
 
 
+@checked
 def yarn_frequencies(
     D: int,
     *,
@@ -70,7 +72,7 @@ def yarn_bounds(
     truncate: bool,
     base: float,
     like: Array,
-) -> tuple[Shaped[Array, ""], Shaped[Array, ""]]:
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Return the (fractional) pairs between which the ramp runs.
 
         pair(r) = D ln(trained_length / 2πr) / (2 ln base)          turns r times: trained_length θ_i = 2πr
@@ -80,9 +82,9 @@ def yarn_bounds(
     The upper limit is D - 1, although pairs end at D/2 - 1: so it stands in every system, and a ramp that the last pair
     does not finish leaves that pair only partly interpolated.
     """
-    require(base > 1, "base", base, "a number > 1")
-    require(trained_length >= 1, "trained_length", trained_length, "an integer >= 1")
-    require(0 < slow_rotations < fast_rotations, "slow_rotations", slow_rotations, f"above 0, below {fast_rotations}")
+    require_number("base", base, above=1)
+    require_integer("trained_length", trained_length, 1)
+    require_number("slow_rotations", slow_rotations, above=0, below=fast_rotations)
     xp = array_namespace(like)
     slow, fast = constant(slow_rotations, like=like), constant(fast_rotations, like=like)
     width_of_a_turn = D / (2 * xp.log(constant(base, like=like)))
@@ -94,9 +96,10 @@ def yarn_bounds(
     return low, xp.maximum(high, low + xp.ones_like(low) / 1000)
 
 
+@checked
 def yarn_attention_factor(
     factor: float, *, mscale: float = 1.0, mscale_all_dim: float = 0.0, xp: Any, dtype: Any
-) -> Shaped[Array, ""]:
+) -> Float[Array, ""]:
     """Return by how much YaRN multiplies the cos and sin of q and of k: scores grow by its square.
 
         y = m(mscale) / m(mscale_all_dim),        m(a) = 1 + a/10 · ln(max(factor, 1))
@@ -108,9 +111,9 @@ def yarn_attention_factor(
     Source: Peng et al. 2023 (YaRN), section 3.4. transformers ignores either of the two where the other is absent or 0.
     Raises ValueError for a factor <= 0, or a negative mscale.
     """
-    require(factor > 0, "factor", factor, "a number > 0")
-    require(mscale >= 0, "mscale", mscale, "a number >= 0")
-    require(mscale_all_dim >= 0, "mscale_all_dim", mscale_all_dim, "a number >= 0")
+    require_number("factor", factor, above=0)
+    require_number("mscale", mscale, least=0)
+    require_number("mscale_all_dim", mscale_all_dim, least=0)
     one = xp.ones((), dtype=dtype)
     stretch = xp.log(xp.maximum(constant(factor, like=one), one))
     scale, scale_all = constant(mscale, like=one), constant(mscale_all_dim, like=one)

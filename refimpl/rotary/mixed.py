@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float, Real
 
 from ..angles import CosSin
 from ..errors import require
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .angles import turn, turn_backward
 
 
 class MixedAnglesResiduals(NamedTuple):
     """What the gradient needs."""
 
-    positions: Shaped[Array, "A *P"]
-    frequencies: Shaped[Array, "A *HF"]
-    cos: Shaped[Array, "..."]
-    sin: Shaped[Array, "..."]
+    positions: Real[Array, "A *P"]
+    frequencies: Float[Array, "A *HF"]
+    cos: Float[Array, "*X F"]
+    sin: Float[Array, "*X F"]
 
 
+@checked
 def mixed_angles_forward(
-    positions: Shaped[Array, "A *P"], frequencies: Shaped[Array, "A *HF"]
+    positions: Real[Array, "A *P"], frequencies: Float[Array, "A *HF"]
 ) -> tuple[CosSin, MixedAnglesResiduals]:
     """Return the cosine and sine of angles that all axes share.
 
@@ -38,7 +40,7 @@ def mixed_angles_forward(
     """
     xp = array_namespace(positions, frequencies)
     A = positions.shape[0]
-    fits = frequencies.ndim in (2, 3) and frequencies.shape[0] == A
+    fits = frequencies.ndim in (2, 3)
     require(fits, "frequencies", f"shape {tuple(frequencies.shape)}", f"({A}, F) or ({A}, H, F) for {A} axes")
     angle = turn(positions[0, ...], frequencies[0, ...])
     for a in range(1, A):
@@ -47,9 +49,10 @@ def mixed_angles_forward(
     return CosSin(cos, sin), MixedAnglesResiduals(positions, frequencies, cos, sin)
 
 
+@checked
 def mixed_angles_backward(
     dy: CosSin, residuals: MixedAnglesResiduals
-) -> tuple[Shaped[Array, "A *P"] | None, Shaped[Array, "A *HF"]]:
+) -> tuple[Float[Array, "A *P"] | None, Float[Array, "A *HF"]]:
     """Return (dpositions, dfrequencies); dpositions only for real positions.
 
     dangle          = dsin cos(angle) - dcos sin(angle)

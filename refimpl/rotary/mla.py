@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require_shape
 from ..namespace import Array, array_namespace
-from .rope import RopeResiduals, rope_backward, rope_forward
+from ..signatures import checked
+from .rope import RopeResiduals, require_pairs, rope_backward, rope_forward
 
 
 class MlaRope(NamedTuple):
     """Queries and keys for attention, and in backward their cotangents, None meaning zero."""
 
-    q: Shaped[Array, "*B H T K"] | None
-    k: Shaped[Array, "*B H T K"] | None
+    q: Float[Array, "*B H T K"] | None
+    k: Float[Array, "*B H T K"] | None
 
 
 class MlaRopeResiduals(NamedTuple):
@@ -26,13 +27,14 @@ class MlaRopeResiduals(NamedTuple):
     width: int  # of the content
 
 
+@checked
 def mla_rope_forward(
-    q_nope: Shaped[Array, "*B H T D"],
-    q_pe: Shaped[Array, "*B H T R"],
-    k_nope: Shaped[Array, "*B H T D"],
-    k_pe: Shaped[Array, "*B T R"],
-    cos: Shaped[Array, "T F"],
-    sin: Shaped[Array, "T F"],
+    q_nope: Float[Array, "*B H T D"],
+    q_pe: Float[Array, "*B H T R"],
+    k_nope: Float[Array, "*B H T D"],
+    k_pe: Float[Array, "*B T R"],
+    cos: Float[Array, "T F"],
+    sin: Float[Array, "T F"],
     *,
     interleaved: bool = True,
     interleaved_output: bool | None = None,
@@ -51,7 +53,7 @@ def mla_rope_forward(
     Raises ValueError for shapes that do not meet.
     """
     xp = array_namespace(q_nope, q_pe, k_nope, k_pe, cos, sin)
-    _require_shapes(q_nope, q_pe, k_nope, k_pe)
+    require_pairs("q_pe", q_pe.shape[-1])
     output = interleaved if interleaved_output is None else interleaved_output
     q_turned, q_rope = rope_forward(q_pe, cos, sin, interleaved=interleaved, interleaved_output=output)  # (*B, H, T, R)
     k_turned, k_rope = rope_forward(k_pe, cos, sin, interleaved=interleaved, interleaved_output=output)  # (*B, T, R)
@@ -60,15 +62,16 @@ def mla_rope_forward(
     return MlaRope(q, k), MlaRopeResiduals(q_rope, k_rope, q_nope.shape[-1])
 
 
+@checked
 def mla_rope_backward(
     dy: MlaRope, residuals: MlaRopeResiduals
 ) -> tuple[
-    Shaped[Array, "*B H T D"],
-    Shaped[Array, "*B H T R"],
-    Shaped[Array, "*B H T D"],
-    Shaped[Array, "*B T R"],
-    Shaped[Array, "T F"],
-    Shaped[Array, "T F"],
+    Float[Array, "*B H T D"],
+    Float[Array, "*B H T R"],
+    Float[Array, "*B H T D"],
+    Float[Array, "*B T R"],
+    Float[Array, "T F"],
+    Float[Array, "T F"],
 ]:
     """Return (dq_nope, dq_pe, dk_nope, dk_pe, dcos, dsin): what all heads share collects from all of them.
 
@@ -79,17 +82,10 @@ def mla_rope_backward(
     xp = array_namespace(*dy)
     q_rope, k_rope, D = residuals
     some = dy.k if dy.q is None else dy.q
+    for name, cotangent in (("dy.q", dy.q), ("dy.k", dy.k)):
+        if cotangent is not None:
+            require_shape(name, cotangent, (*q_rope.x.shape[:-1], D + q_rope.x.shape[-1]))
     dq, dk = (xp.zeros_like(some) if d is None else d for d in dy)
     dq_pe, dcos_q, dsin_q = rope_backward(dq[..., D:], q_rope)  # q = [q_nope | rope(q_pe)]
     dk_pe, dcos_k, dsin_k = rope_backward(xp.sum(dk[..., D:], axis=-3), k_rope)  # k = [k_nope | rope(k_pe)]
     return dq[..., :D], dq_pe, dk[..., :D], dk_pe, dcos_q + dcos_k, dsin_q + dsin_k
-
-
-def _require_shapes(q_nope: Array, q_pe: Array, k_nope: Array, k_pe: Array) -> None:
-    """Raise ValueError where the shapes of the four parts do not meet."""
-    shapes = [tuple(array.shape) for array in (q_nope, q_pe, k_nope, k_pe)]
-    *batch, H, T, _ = shapes[0]
-    R = shapes[1][-1]
-    require(shapes[1] == (*batch, H, T, R), "q_pe", f"shape {shapes[1]}", f"{(*batch, H, T, 'R')} to fit q_nope")
-    require(shapes[2] == shapes[0], "k_nope", f"shape {shapes[2]}", f"{shapes[0]}, the shape of q_nope")
-    require(shapes[3] == (*batch, T, R), "k_pe", f"shape {shapes[3]}", f"{(*batch, T, R)}, one for all heads")

@@ -8,10 +8,12 @@ from typing import Any
 from jaxtyping import Int
 
 from ..angles import CosSin, cos_sin_of
-from ..errors import require, require_integers
+from ..errors import require, require_number
 from ..namespace import Array, array_namespace, device, rational_powers, real_dtype
+from ..signatures import checked
 
 
+@checked
 def mrope_cos_sin(
     positions: Int[Array, "A *P"],
     *,
@@ -36,8 +38,7 @@ def mrope_cos_sin(
     Raises ValueError for sections that do not fit, base <= 0, or positions that are not integers.
     """
     xp = array_namespace(positions)
-    require_integers("positions", positions)
-    require(base > 0, "base", base, "a number > 0")
+    require_number("base", base, above=0)
     A, F = positions.shape[0], sum(sections)
     require(len(sections) == A and F >= 1, "sections", tuple(sections), f"{A} counts, one an axis of positions")
     axes = [i % A if i < A * sections[i % A] else 0 for i in range(F)] if cycled else _blocks(sections)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require, require_shape
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .rope import RopeResiduals, rope_backward, rope_forward
 
 
 class PartialRopeResiduals(NamedTuple):
-    """What the gradient needs: the rotation of the first channels."""
+    """What the gradient needs: the rotation of the first channels, and the width of all."""
 
     rope: RopeResiduals
+    D: int
 
 
+@checked
 def partial_rope_forward(
-    x: Shaped[Array, "*B T D"], cos: Shaped[Array, "..."], sin: Shaped[Array, "..."], *, interleaved: bool = True
-) -> tuple[Shaped[Array, "*B T D"], PartialRopeResiduals]:
+    x: Float[Array, "*B T D"], cos: Float[Array, "..."], sin: Float[Array, "..."], *, interleaved: bool = True
+) -> tuple[Float[Array, "*B T D"], PartialRopeResiduals]:
     """Turn the first R channels by given cosines and sines, and pass the rest on.
 
         y = [rope(x[:R], cos, sin) | x[R:]],        R = 2 · width of cos
@@ -36,17 +39,19 @@ def partial_rope_forward(
     R = 2 * cos.shape[-1]
     require(x.shape[-1] >= R, "cos", f"shape {tuple(cos.shape)}", f"at most {x.shape[-1] // 2} pairs, the width of x")
     turned, rope = rope_forward(x[..., :R], cos, sin, interleaved=interleaved)
-    return xp.concat([turned, x[..., R:]], axis=-1), PartialRopeResiduals(rope)
+    return xp.concat([turned, x[..., R:]], axis=-1), PartialRopeResiduals(rope, x.shape[-1])
 
 
+@checked
 def partial_rope_backward(
-    dy: Shaped[Array, "*B T D"], residuals: PartialRopeResiduals
-) -> tuple[Shaped[Array, "*B T D"], Shaped[Array, "..."], Shaped[Array, "..."]]:
+    dy: Float[Array, "*B T D"], residuals: PartialRopeResiduals
+) -> tuple[Float[Array, "*B T D"], Float[Array, "..."], Float[Array, "..."]]:
     """Return (dx, dcos, dsin).
 
     dx = [rope(dy[:R], cos, -sin) | dy[R:]]
     """
     xp = array_namespace(dy)
-    R = residuals.rope.x.shape[-1]
+    *rows, R = residuals.rope.x.shape
+    require_shape("dy", dy, (*rows, residuals.D))
     dturned, dcos, dsin = rope_backward(dy[..., :R], residuals.rope)  # turned = rope(x[:R], cos, sin)
     return xp.concat([dturned, dy[..., R:]], axis=-1), dcos, dsin  # y = [turned | x[R:]]

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Shaped
+from jaxtyping import Float
 
-from ..errors import require
+from ..errors import require, require_integer, require_shape
 from ..namespace import Array, array_namespace
+from ..signatures import checked
 from .rope import join_pairs, require_pairs, split_pairs
 
 
 class PermutePairsResiduals(NamedTuple):
-    """What the gradient needs: the permutation."""
+    """What the gradient needs: the permutation, and the shape."""
 
     H: int
     to_interleaved: bool
+    shape: tuple[int, ...]
 
 
+@checked
 def permute_pairs_forward(
-    weight: Shaped[Array, "*X N"], *, H: int, to_interleaved: bool = False
-) -> tuple[Shaped[Array, "*X N"], PermutePairsResiduals]:
+    weight: Float[Array, "*X N"], *, H: int, to_interleaved: bool = False
+) -> tuple[Float[Array, "*X N"], PermutePairsResiduals]:
     """Reorder the channels of each head, so that rope in one layout gives what it gave in the other.
 
         y[head h] = weight[head h][..., (0, 2, 4, ..., 1, 3, 5, ...)]          interleaved to half-split
@@ -33,20 +36,23 @@ def permute_pairs_forward(
     Source: the conversion of Meta's Llama weights for transformers, which reorders rows: its weights are (out, in).
     Raises ValueError for a width that H does not divide into heads of even width.
     """
-    require(H >= 1 and weight.shape[-1] % H == 0, "H", H, f"a divisor of {weight.shape[-1]}, the width of weight")
+    require_integer("H", H, 1)
+    require(weight.shape[-1] % H == 0, "H", H, f"a divisor of {weight.shape[-1]}, the width of weight")
     require_pairs("weight", weight.shape[-1] // H)
-    return _reorder(weight, H, to_interleaved), PermutePairsResiduals(H, to_interleaved)
+    return _reorder(weight, H, to_interleaved), PermutePairsResiduals(H, to_interleaved, tuple(weight.shape))
 
 
-def permute_pairs_backward(dy: Shaped[Array, "*X N"], residuals: PermutePairsResiduals) -> Shaped[Array, "*X N"]:
+@checked
+def permute_pairs_backward(dy: Float[Array, "*X N"], residuals: PermutePairsResiduals) -> Float[Array, "*X N"]:
     """Return dweight: the adjoint of a permutation is its inverse.
 
     dweight[head h][..., (0, 2, 4, ..., 1, 3, 5, ...)] = dy[head h]
     """
+    require_shape("dy", dy, residuals.shape)
     return _reorder(dy, residuals.H, not residuals.to_interleaved)  # y = weight, reordered
 
 
-def _reorder(x: Shaped[Array, "*X N"], H: int, to_interleaved: bool) -> Shaped[Array, "*X N"]:
+def _reorder(x: Float[Array, "*X N"], H: int, to_interleaved: bool) -> Float[Array, "*X N"]:
     """Read pairs in one layout and write them in the other."""
     xp = array_namespace(x)
     heads = xp.reshape(x, (*x.shape[:-1], H, -1))  # (*X, H, D)

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
 from ..angles import CosSin, cos_sin
-from ..errors import require, require_broadcastable, require_integer, require_number, require_shape
+from ..errors import require, require_broadcastable, require_integer, require_number
 from ..namespace import Array, array_namespace, device, rational_powers, real_dtype, unbroadcast
+from ..signatures import checked
 
 
 class RopeResiduals(NamedTuple):
     """What the gradient needs: x only for the gradients of cos and sin."""
 
-    x: Shaped[Array, "*B T D"]
-    cos: Shaped[Array, "..."]
-    sin: Shaped[Array, "..."]
+    x: Float[Array, "*B T D"]
+    cos: Float[Array, "..."]
+    sin: Float[Array, "..."]
     interleaved: bool
     interleaved_output: bool
 
 
+@checked
 def rope_forward(
-    x: Shaped[Array, "*B T D"],
-    cos: Shaped[Array, "..."],
-    sin: Shaped[Array, "..."],
+    x: Float[Array, "*B T D"],
+    cos: Float[Array, "..."],
+    sin: Float[Array, "..."],
     *,
     interleaved: bool = True,
     interleaved_output: bool | None = None,
-) -> tuple[Shaped[Array, "*B T D"], RopeResiduals]:
+) -> tuple[Float[Array, "*B T D"], RopeResiduals]:
     """Turn every pair of channels (x1, x2) by its angle.
 
         y1 = x1 cos - x2 sin
@@ -45,7 +47,6 @@ def rope_forward(
     Source: Su et al. 2021 (RoFormer), equation 34.
     Raises ValueError for an odd D, or cos and sin that do not fit.
     """
-    require(x.ndim >= 2, "x", f"shape {tuple(x.shape)}", "(..., length, width)")
     require_pairs("x", x.shape[-1])
     for name, table in (("cos", cos), ("sin", sin)):
         require_broadcastable(name, table, (*x.shape[:-1], x.shape[-1] // 2))
@@ -56,16 +57,16 @@ def rope_forward(
     return join_pairs(y1, y2, output), RopeResiduals(x, cos, sin, interleaved, output)
 
 
+@checked
 def rope_backward(
-    dy: Shaped[Array, "*B T D"], residuals: RopeResiduals
-) -> tuple[Shaped[Array, "*B T D"], Shaped[Array, "..."], Shaped[Array, "..."]]:
+    dy: Float[Array, "*B T D"], residuals: RopeResiduals
+) -> tuple[Float[Array, "*B T D"], Float[Array, "..."], Float[Array, "..."]]:
     """Return (dx, dcos, dsin): the gradient turns back by the same angle.
 
     dx1 = dy1 cos + dy2 sin        dcos = sum of dy1 x1 + dy2 x2
     dx2 = dy2 cos - dy1 sin        dsin = sum of dy2 x1 - dy1 x2
     """
     x, cos, sin, interleaved, interleaved_output = residuals
-    require_shape("dy", dy, tuple(x.shape))
     x1, x2 = split_pairs(x, interleaved)
     dy1, dy2 = split_pairs(dy, interleaved_output)
     dx1 = dy1 * cos + dy2 * sin  # y1 = x1 cos - x2 sin
@@ -75,6 +76,7 @@ def rope_backward(
     return join_pairs(dx1, dx2, interleaved), dcos, dsin
 
 
+@checked
 def rope_cos_sin(positions: Int[Array, "*P"], D: int, *, base: float = 10000.0, dtype: Any = None) -> CosSin:
     """Return the cosine and sine of every position and pair, (*P, D/2) each.
 
@@ -90,20 +92,19 @@ def rope_cos_sin(positions: Int[Array, "*P"], D: int, *, base: float = 10000.0, 
     xp = array_namespace(positions)
     require_pairs("D", D)
     require_number("base", base, above=0)
-    require(xp.isdtype(positions.dtype, "integral"), "positions", f"dtype {positions.dtype}", "an integer dtype")
     numerators = [-2 * i for i in range(D // 2)]
     dtype = real_dtype(dtype, positions)
     head, tail = rational_powers(base, numerators, D, xp=xp, dtype=dtype, device=device(positions))
     return cos_sin(positions, head, tail)
 
 
-def split_pairs(x: Shaped[Array, "*X D"], interleaved: bool) -> tuple[Array, Array]:
+def split_pairs(x: Float[Array, "*X D"], interleaved: bool) -> tuple[Array, Array]:
     """Return the first and the second channel of every pair, (*X, D/2) each."""
     half = x.shape[-1] // 2
     return (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :half], x[..., half:])
 
 
-def join_pairs(first: Shaped[Array, "*X F"], second: Shaped[Array, "*X F"], interleaved: bool) -> Array:
+def join_pairs(first: Float[Array, "*X F"], second: Float[Array, "*X F"], interleaved: bool) -> Array:
     """Undo `split_pairs`."""
     xp = array_namespace(first)
     if interleaved:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int
 
-from ..errors import require
+from ..errors import require_broadcastable, require_number
 from ..namespace import Array, array_namespace, constant, device
-from .rope import RopeResiduals, rope_backward, rope_cos_sin, rope_forward
+from ..signatures import checked
+from .rope import RopeResiduals, require_pairs, rope_backward, rope_cos_sin, rope_forward
 
 
 class XposResiduals(NamedTuple):
@@ -17,8 +18,9 @@ class XposResiduals(NamedTuple):
     rope: RopeResiduals
 
 
+@checked
 def xpos_forward(
-    x: Shaped[Array, "*B T D"],
+    x: Float[Array, "*B T D"],
     *,
     positions: Int[Array, "..."],
     centre: int,
@@ -27,7 +29,7 @@ def xpos_forward(
     gamma: float = 0.4,
     base: float = 10000.0,
     interleaved: bool = True,
-) -> tuple[Shaped[Array, "*B T D"], XposResiduals]:
+) -> tuple[Float[Array, "*B T D"], XposResiduals]:
     """Turn queries or keys by their positions, and scale each pair by a power of its own.
 
         y = z R(p θ) x,        z_i = ζ_i^((p - centre) / scale_base)         queries
@@ -44,9 +46,11 @@ def xpos_forward(
     Raises ValueError for scale_base <= 0, gamma <= 0, and as `rope_cos_sin` and `rope_forward` do.
     """
     xp = array_namespace(x, positions)
-    require(scale_base > 0, "scale_base", scale_base, "a number > 0")
-    require(gamma > 0, "gamma", gamma, "a number > 0")
+    require_number("scale_base", scale_base, above=0)
+    require_number("gamma", gamma, above=0)
     D = x.shape[-1]
+    require_pairs("x", D)
+    require_broadcastable("positions", positions, x.shape[:-1])
     cos, sin = rope_cos_sin(positions, D, base=base, dtype=x.dtype)
     g = constant(gamma, like=x)
     zeta = (2 * xp.arange(D // 2, dtype=x.dtype, device=device(x)) / D + g) / (1 + g)  # (F,)
@@ -56,7 +60,8 @@ def xpos_forward(
     return y, XposResiduals(rope)
 
 
-def xpos_backward(dy: Shaped[Array, "*B T D"], residuals: XposResiduals) -> Shaped[Array, "*B T D"]:
+@checked
+def xpos_backward(dy: Float[Array, "*B T D"], residuals: XposResiduals) -> Float[Array, "*B T D"]:
     """Return dx: turned back, but scaled by z once more, as the transpose is; the inverse would divide by it.
 
     dx = z R(-p θ) dy

@@ -123,4 +123,4 @@ def test_scale_defaults_to_one_over_sqrt_d():
 )
 def test_bad_input(arguments, options, message):
     with pytest.raises(ValueError, match=message):
-        attention_forward.__wrapped__(*arguments, **options)
+        attention_forward(*arguments, **options)

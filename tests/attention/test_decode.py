@@ -186,4 +186,4 @@ def test_no_cotangent_of_attention():
 )
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
-        attention_decode_forward.__wrapped__(*arguments)
+        attention_decode_forward(*arguments)

@@ -113,9 +113,9 @@ def test_documents_of_queries_and_of_keys():
         (lambda: prefix_mask(2, 3, prefix=-1, q_offset=0, xp=np), "prefix: got -1; allowed: an integer >= 0"),
         (lambda: padding_mask(np.array([2, 4]), S=3), "lengths: got 4; allowed: 0 .. 3"),
         (lambda: padding_mask(np.array([-1, 2]), S=3), "lengths: got -1; allowed: 0 .. 3"),
-        (lambda: padding_mask.__wrapped__(np.ones(2), S=3), "lengths: got dtype float64; allowed: an integer dtype"),
-        (lambda: document_mask.__wrapped__(np.ones((1, 2))), "q_documents: got dtype float64"),
-        (lambda: document_mask.__wrapped__(np.ones(2, int), np.ones(2)), "k_documents: got dtype float64"),
+        (lambda: padding_mask(np.ones(2), S=3), "lengths: got dtype float64; allowed: an integer dtype"),
+        (lambda: document_mask(np.ones((1, 2))), "q_documents: got dtype float64"),
+        (lambda: document_mask(np.ones(2, int), np.ones(2)), "k_documents: got dtype float64"),
     ],
 )
 def test_bad_input(call, message):

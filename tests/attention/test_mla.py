@@ -109,4 +109,4 @@ def test_keys_nobody_sees_get_no_gradient():
 )
 def test_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
-        mla_attention_forward.__wrapped__(**{"q_offset": 0} | INPUTS | changes)
+        mla_attention_forward(**{"q_offset": 0} | INPUTS | changes)

@@ -62,4 +62,4 @@ def test_autograd(signs, L0, tie):
 )
 def test_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
-        fire_forward.__wrapped__(**(ARRAYS | single(0.1, 1.0, 2.0) | {"T": 2, "S": 3} | changes))
+        fire_forward(**(ARRAYS | single(0.1, 1.0, 2.0) | {"T": 2, "S": 3} | changes))

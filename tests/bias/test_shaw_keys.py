@@ -67,4 +67,4 @@ def test_autograd(left, scale):
 )
 def test_bad_input(table, options, message):
     with pytest.raises(ValueError, match=message):
-        shaw_keys_forward.__wrapped__(Q, table, **({"S": 7} | options))
+        shaw_keys_forward(Q, table, **({"S": 7} | options))

@@ -42,4 +42,4 @@ def test_autograd(left):
 )
 def test_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
-        shaw_values_forward.__wrapped__(**(ARRAYS | changes))
+        shaw_values_forward(**(ARRAYS | changes))

@@ -48,7 +48,7 @@ def test_finds_methods_and_installed_modules(here: Path) -> None:
         ("refimpl.no_such_module:run", "no module 'refimpl.no_such_module'"),
         ("refimpl.ops:runn", "refimpl.ops has no 'runn'; its callables: run"),
         ("refimpl.ops:OPS", "refimpl.ops:OPS is a dict; allowed: a function run(op, params, inputs, want)"),
-        ("refimpl.errors:require_mask", "cannot be called as run(op, params, inputs, want)"),
+        ("refimpl.errors:require_row", "cannot be called as run(op, params, inputs, want)"),
     ],
 )
 def test_says_what_to_write_instead(name: str, told: str) -> None:

@@ -69,6 +69,6 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"start \+ offset: got -2; allowed: an integer >= 0"):
         positions_from_offset(3, start=-2, xp=np)
     with pytest.raises(ValueError, match=r"mask: got dtype int64; allowed: bool \(True keeps\)"):
-        positions_from_padding.__wrapped__(MASK.astype(np.int64))
+        positions_from_padding(MASK.astype(np.int64))
     with pytest.raises(ValueError, match="documents: got dtype float64; allowed: an integer dtype"):
-        positions_in_documents.__wrapped__(np.zeros(3))
+        positions_in_documents(np.zeros(3))

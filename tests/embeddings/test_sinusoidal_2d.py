@@ -53,4 +53,4 @@ def test_integer_positions_have_no_gradient():
 )
 def test_bad_input(positions, C, message):
     with pytest.raises(ValueError, match=message):
-        sinusoidal_2d_forward.__wrapped__(positions, C)
+        sinusoidal_2d_forward(positions, C)
