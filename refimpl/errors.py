@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import operator
-import sys
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -50,10 +50,17 @@ def require_sizes(least: int = 1, **sizes: object) -> None:
 
 def require_number(argument: str, value: object, **bounds: float) -> None:
     """Raise ValueError unless a parameter is a finite number, within bounds named in BOUNDS."""
-    finite = isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    within = finite and all(BOUNDS[name][1](value, bound) for name, bound in bounds.items())
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    within = number and _is_finite(value) and all(BOUNDS[name][1](value, bound) for name, bound in bounds.items())
     signs = [f"{BOUNDS[name][0]} {bound:g}" for name, bound in bounds.items()]
     require(within, argument, repr(value), " ".join(["a finite number", " and ".join(signs)]).strip())
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float64 holds
+        return False
 
 
 def require_shape(argument: str, array: Array, shape: tuple[object, ...]) -> None:

@@ -71,7 +71,8 @@ def scatter_add(ids: Array, updates: Array, length: int) -> Array:
     """
     xp = array_namespace(updates)
     rest = updates.shape[ids.ndim :]
-    ids, updates = xp.reshape(ids, (-1,)), xp.reshape(updates, (-1, *rest))
+    count = math.prod(ids.shape)
+    ids, updates = xp.reshape(ids, (count,)), xp.reshape(updates, (count, *rest))
     sums = xp.zeros((length, *rest), dtype=updates.dtype, device=device(updates))
     if array_api_compat.is_torch_namespace(xp):  # its own scatter_add is another function
         return sums.index_put((ids,), updates, accumulate=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float, Int
 
-from ..errors import require, require_one_of
+from ..errors import require, require_number, require_one_of
 from ..namespace import Array, array_namespace, device, unbroadcast
 from ..signatures import checked
 from .dropout import DropoutResiduals, dropout_backward, dropout_forward
@@ -57,6 +57,7 @@ def transformer_embedding_forward(
     """
     xp = array_namespace(ids, weight)
     require_one_of("position", position, POSITIONS)
+    require_number("base", base, above=0)
     given = "None" if position_weight is None else f"a table of shape {tuple(position_weight.shape)}"
     allowed = f'a table exactly when position="learned" (position is {position!r})'
     require((position == "learned") == (position_weight is not None), "position_weight", given, allowed)

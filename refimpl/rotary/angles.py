@@ -73,6 +73,8 @@ def rope_angles_backward(
 def turn(positions: Real[Array, "*P"], frequencies: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return every position times every frequency, with heads before the time axis."""
     xp = array_namespace(positions, frequencies)
+    fits = frequencies.ndim == 1 or positions.shape[-2:-1] in ((), (1,), frequencies.shape[:1])
+    require(fits, "positions", f"shape {tuple(positions.shape)}", "(..., 1, T), since heads stand before the time axis")
     return xp.astype(positions, frequencies.dtype)[..., None] * _beside_time(frequencies)
 
 
@@ -91,7 +93,8 @@ def turn_backward(
 
 def require_frequencies(frequencies: Array) -> None:
     """Raise ValueError unless frequencies are one row, or one row a head."""
-    require(frequencies.ndim in (1, 2), "frequencies", f"shape {tuple(frequencies.shape)}", "(F,) or (H, F)")
+    fits = frequencies.ndim in (1, 2) and 0 not in frequencies.shape
+    require(fits, "frequencies", f"shape {tuple(frequencies.shape)}", "(F,) or (H, F)")
 
 
 def _beside_time(frequencies: Float[Array, "..."]) -> Float[Array, "..."]:

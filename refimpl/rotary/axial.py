@@ -45,7 +45,7 @@ def axial_rope_forward(
     require_one_of("layout", layout, LAYOUTS)
     A, D = positions.shape[0], x.shape[-1]
     require(D % (2 * A) == 0, "x", f"width {D}", f"a multiple of {2 * A}: pairs for {A} axes")
-    require_broadcastable("positions", positions, (A, *x.shape[:-1]))
+    require_broadcastable("positions", positions[0, ...], x.shape[:-1])
     table = axial_cos_sin(positions, D, split_frequencies=layout == "even_odd", base=base, dtype=x.dtype)
     if layout != "halves_per_axis":
         y, rope = rope_forward(x, *table, interleaved=layout == "interleaved")

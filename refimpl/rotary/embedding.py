@@ -7,7 +7,7 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 
 from ..angles import CosSin
-from ..errors import require, require_broadcastable, require_shape
+from ..errors import require, require_broadcastable, require_number, require_shape
 from ..namespace import Array
 from ..signatures import checked
 from .angles import RopeAnglesResiduals, require_frequencies, rope_angles_backward, rope_angles_forward
@@ -46,6 +46,7 @@ def rotary_embedding_forward(
     """
     D = x.shape[-1]
     require_pairs("x", D)
+    require_number("base", base, above=0)
     require_broadcastable("positions", positions, x.shape[:-1])
     if frequencies is None:
         require(attention_factor is None, "attention_factor", "a factor", "none without frequencies")

@@ -40,7 +40,7 @@ def mixed_angles_forward(
     """
     xp = array_namespace(positions, frequencies)
     A = positions.shape[0]
-    fits = frequencies.ndim in (2, 3)
+    fits = frequencies.ndim in (2, 3) and 0 not in frequencies.shape
     require(fits, "frequencies", f"shape {tuple(frequencies.shape)}", f"({A}, F) or ({A}, H, F) for {A} axes")
     angle = turn(positions[0, ...], frequencies[0, ...])
     for a in range(1, A):

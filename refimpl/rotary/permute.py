@@ -55,5 +55,5 @@ def permute_pairs_backward(dy: Float[Array, "*X N"], residuals: PermutePairsResi
 def _reorder(x: Float[Array, "*X N"], H: int, to_interleaved: bool) -> Float[Array, "*X N"]:
     """Read pairs in one layout and write them in the other."""
     xp = array_namespace(x)
-    heads = xp.reshape(x, (*x.shape[:-1], H, -1))  # (*X, H, D)
+    heads = xp.reshape(x, (*x.shape[:-1], H, x.shape[-1] // H))  # (*X, H, D)
     return xp.reshape(join_pairs(*split_pairs(heads, not to_interleaved), to_interleaved), x.shape)
