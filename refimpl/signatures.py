@@ -17,6 +17,7 @@ from .shapes import Lengths, split
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 DTYPES = ("float32", "float64", "int32", "int64", "bool")
+KEEPS = " (True keeps)"
 
 
 class Call:
@@ -115,7 +116,7 @@ def _require_array(name: str, value: Any, kind: Any, call: Call) -> None:
     require(array_api_compat.is_array_api_obj(value), name, type(value).__name__, allowed)
     names = [dtype for dtype in DTYPES if dtype in kind.dtypes]
     known = [getattr(array_namespace(value), dtype, None) for dtype in names]
-    require(value.dtype in known, name, f"dtype {value.dtype}", " or ".join(names))
+    require(value.dtype in known, name, f"dtype {value.dtype}", " or ".join(names) + KEEPS * (names == ["bool"]))
     _require_alike(name, value, call)
     if letters != ["..."]:
         call.lengths.require(name, tuple(value.shape), letters)

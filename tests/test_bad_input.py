@@ -1,4 +1,4 @@
-"""Bad input to any op: a sentence that begins with the argument, or a result of the right shape; never anything else."""
+"""Bad input to any op: a sentence that begins with the argument, or a result of the right shape; nothing else."""
 
 import inspect
 from typing import Any
@@ -15,7 +15,7 @@ WITH_BACKWARD = [name for name, op in OPS.items() if op.backward]
 
 def refusal(call: Any) -> str:
     """Return the argument that a call blames; anything but a ValueError of the agreed form fails."""
-    with pytest.raises(ValueError, match="^[^:]+: got .*; allowed: ") as caught:
+    with pytest.raises(ValueError, match=r"^[^:]+: got .*; allowed: ") as caught:
         call()
     return str(caught.value).partition(": got ")[0]
 
@@ -52,20 +52,26 @@ def test_a_second_dtype_of_reals_is_refused(name):
 def test_a_shape_fits_or_is_refused(name):
     """A shape may be legal for this op: then every gradient has the shape of its input."""
     call, op = valid(name), OPS[name]
+    parameters = inspect.signature(op.forward).parameters
     for array, value in call.arrays.items():
         for wrong in wrong_shapes(value):
             changed = Valid(call.arrays | {array: wrong}, call.options)
-            try:
-                result = forward(name, changed)
-            except ValueError as error:
-                blamed = str(error).partition(": got ")[0]
-                assert blamed in inspect.signature(op.forward).parameters, (array, wrong.shape, str(error))
-                continue
-            if op.backward:
+            result = outcome(name, changed)
+            if isinstance(result, str):
+                assert result.partition(": got ")[0] in parameters, (array, wrong.shape, result)
+            elif op.backward:
                 gradients = op.backward(ones(result[0]), result[1])
                 named = gradients if len(op.gradients) > 1 else (gradients,)
                 for input, gradient in zip(op.gradients, named, strict=True):
                     assert gradient is None or gradient.shape == changed.arrays[input].shape, (array, wrong.shape)
+
+
+def outcome(name: str, call: Valid) -> Any:
+    """Return what a forward pass does, or the sentence with which it refuses."""
+    try:
+        return forward(name, call)
+    except ValueError as error:
+        return str(error)
 
 
 def ones(y: Any) -> Any:
@@ -141,7 +147,7 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_arrays_of_two_libraries_are_refused():
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
-    with pytest.raises(ValueError, match="^k: got an array of array_api_strict; allowed: array_api_compat.numpy, as q"):
+    with pytest.raises(ValueError, match=r"^k: got an array of array_api_strict; allowed: .*numpy, as q is"):
         r.attention_forward(np.ones((2, 3, 4)), xp.ones((2, 5, 4)), xp.ones((2, 5, 4)))
 
 

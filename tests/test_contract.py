@@ -11,8 +11,9 @@ import pytest
 from jaxtyping import TypeCheckError
 
 import refimpl
-from refimpl import attention_forward, namespace
+from refimpl import namespace
 from refimpl.ops import OPS, run
+from refimpl.rotary.rope import split_pairs
 
 ROOT = Path(refimpl.__file__).parent
 DOORS = [
@@ -115,9 +116,9 @@ def test_modules_and_functions_stay_short():
 
 
 def test_shapes_in_signatures_are_checked_here():
-    """The tests run with jaxtyping's checks on, so that a wrong shape annotation fails any of them."""
+    """The tests run with jaxtyping's checks on, so that a wrong annotation fails any of them."""
     with pytest.raises(TypeCheckError):
-        attention_forward(np.ones((2, 3, 4)), np.ones((2, 5, 4)), np.ones((2, 6, 4)))
+        split_pairs(np.ones(4, int), interleaved=True)
 
 
 def test_import_is_light():

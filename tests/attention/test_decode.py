@@ -178,10 +178,13 @@ def test_no_cotangent_of_attention():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((Q, K, V, K[:1], V), r"k_cache: got shape \(1, 2, 7, 6\); allowed: \(2, 2, 'P', 6\)"),
+        ((Q, K, V, K[:1], V), r"k_cache: got shape \(1, 2, 7, 6\); allowed: shape \(2, 2, P, 6\) to fit q, k"),
         ((Q, K, V, K, V[..., 1:]), r"v_cache: got shape \(2, 2, 7, 4\)"),
-        ((Q[:, :, 1:], K, V, K, V), "k: got 7 new keys; allowed: 6, one a query"),
-        ((Q, K, V, K, V[:, :, 1:]), "v_cache: got 6 old values; allowed: 7, one a cached key"),
+        ((Q[:, :, 1:], K, V, K, V), r"k: got shape \(2, 2, 7, 6\); allowed: shape \(2, G, 6, 6\) to fit q"),
+        (
+            (Q, K, V, K, V[:, :, 1:]),
+            r"v_cache: got shape \(2, 2, 6, 5\); allowed: shape \(2, 2, 7, 5\) to fit q, k, k_cache, v",
+        ),
     ],
 )
 def test_bad_input(arguments, message):

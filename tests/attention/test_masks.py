@@ -105,15 +105,15 @@ def test_documents_of_queries_and_of_keys():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: causal_mask(0, 3, q_offset=0, xp=np), "T: got 0; allowed: an integer >= 1"),
+        (lambda: causal_mask(-1, 3, q_offset=0, xp=np), "T: got -1; allowed: an integer >= 0"),
         (lambda: causal_mask(2, 0, q_offset=0, xp=np), "S: got 0; allowed: an integer >= 1"),
-        (lambda: window_mask(2, 3, left=-1, q_offset=0, xp=np), "left: got -1; allowed: an integer >= 0, or None"),
+        (lambda: window_mask(2, 3, left=-1, q_offset=0, xp=np), "left: got -1; allowed: an integer >= 0"),
         (lambda: window_mask(2, 3, right=-1, q_offset=0, xp=np), "right: got -1"),
         (lambda: chunked_mask(2, 3, chunk=0, q_offset=0, xp=np), "chunk: got 0; allowed: an integer >= 1"),
         (lambda: prefix_mask(2, 3, prefix=-1, q_offset=0, xp=np), "prefix: got -1; allowed: an integer >= 0"),
         (lambda: padding_mask(np.array([2, 4]), S=3), "lengths: got 4; allowed: 0 .. 3"),
         (lambda: padding_mask(np.array([-1, 2]), S=3), "lengths: got -1; allowed: 0 .. 3"),
-        (lambda: padding_mask(np.ones(2), S=3), "lengths: got dtype float64; allowed: an integer dtype"),
+        (lambda: padding_mask(np.ones(2), S=3), "lengths: got dtype float64; allowed: int32 or int64"),
         (lambda: document_mask(np.ones((1, 2))), "q_documents: got dtype float64"),
         (lambda: document_mask(np.ones(2, int), np.ones(2)), "k_documents: got dtype float64"),
     ],

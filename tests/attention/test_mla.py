@@ -104,7 +104,7 @@ def test_keys_nobody_sees_get_no_gradient():
         ({"q_offset": -1}, "q_offset: got -1"),
         ({"w_uk": INPUTS["w_uk"][:, 1:]}, "w_uk: got width 11; allowed: 12 = 3 heads of 10 - 6"),
         ({"w_uv": INPUTS["w_uv"][:, 1:]}, "w_uv: got width 5; allowed: a multiple of 3 heads"),
-        ({"cos": INPUTS["cos"][:, 1:]}, r"cos: got shape"),
+        ({"cos": INPUTS["cos"][:, 1:], "sin": INPUTS["sin"][:, 1:]}, r"cos: got shape"),
     ],
 )
 def test_bad_input(changes, message):

@@ -103,8 +103,11 @@ def test_linear_shapes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.ones((2, 4)), np.ones((5, 7))), r"x: got width 4; allowed: 5 \(weight has shape \(5, 7\)\)"),
-        ((np.ones((2, 5)), np.ones((5, 7)), np.ones(5)), r"bias: got shape \(5,\); allowed: \(7,\)"),
+        ((np.ones((2, 4)), np.ones((5, 7))), r"weight: got shape \(5, 7\); allowed: shape \(4, F\) to fit x"),
+        (
+            (np.ones((2, 5)), np.ones((5, 7)), np.ones(5)),
+            r"bias: got shape \(5,\); allowed: shape \(7,\) to fit weight",
+        ),
         ((np.ones((2, 5)), np.ones(5)), r"weight: got shape \(5,\)"),
     ],
 )

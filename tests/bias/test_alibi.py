@@ -65,7 +65,7 @@ def test_gradient_of_slopes(key_only):
     [
         (lambda: alibi_slopes(0, xp=np, dtype=np.float64), "H: got 0; allowed: an integer >= 1"),
         (lambda: alibi_slopes(4, max_bias=0, xp=np, dtype=np.float64), "max_bias: got 0"),
-        (lambda: alibi_forward(np.ones(2), T=0, S=3), "T: got 0"),
+        (lambda: alibi_forward(np.ones(2), T=-1, S=3), "T: got -1"),
         (lambda: alibi_forward(np.ones(2), T=3, S=0), "S: got 0"),
     ],
 )

@@ -66,7 +66,7 @@ def test_autograd(N, scale):
     [
         ({"k": reals(2, 2, 7, 4)}, r"k: got shape \(2, 2, 7, 4\)"),
         ({"k": reals(2, 3, 7, 3)}, r"k: got shape \(2, 3, 7, 3\)"),
-        ({"table": reals(4, 3)}, "table: got width 3; allowed: 4"),
+        ({"table": reals(4, 3)}, r"table: got shape \(4, 3\); allowed: shape \(N, 4\) to fit q"),
     ],
 )
 def test_bad_input(changes, message):

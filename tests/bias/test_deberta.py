@@ -76,7 +76,10 @@ def test_autograd(max_distance, mirrored, scale):
     ("changes", "message"),
     [
         ({"k": reals(3, 2, 7, 5)}, r"k: got shape \(3, 2, 7, 5\)"),
-        ({"query_table": reals(2, 10, 4)}, r"query_table: got shape \(2, 10, 4\); allowed: \(2, 12, 4\)"),
+        (
+            {"query_table": reals(2, 10, 4)},
+            r"query_table: got shape \(2, 10, 4\); allowed: shape \(2, 12, 4\) to fit q, key_table",
+        ),
         ({"key_table": reals(1, 12, 4)}, r"key_table: got shape \(1, 12, 4\)"),
         (
             {"key_table": reals(2, 7, 4), "query_table": reals(2, 7, 4)},

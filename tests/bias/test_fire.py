@@ -55,9 +55,9 @@ def test_autograd(signs, L0, tie):
     ("changes", "message"),
     [
         ({"q_offset": -1}, "q_offset: got -1; allowed: an integer >= 0"),
-        ({"b1": np.ones(4)}, r"w2: got shape \(5, 2\)"),
-        ({"b2": np.ones(3)}, r"w2: got shape \(5, 2\); allowed: \(F, H\) = \(5, 3\)"),
-        ({"T": 0}, "T: got 0"),
+        ({"b1": np.ones(4)}, r"b1: got shape \(4,\); allowed: shape \(5,\) to fit w1"),
+        ({"b2": np.ones(3)}, r"b2: got shape \(3,\); allowed: shape \(2,\) to fit w2"),
+        ({"T": -1}, "T: got -1"),
     ],
 )
 def test_bad_input(changes, message):

@@ -45,7 +45,7 @@ def test_autograd(T, q_offset):
         ({"T": 5, "q_offset": 3}, "q_offset: got 3; allowed: 0 .. S - T = 2"),
         ({"T": 5, "q_offset": -1}, "q_offset: got -1"),
         ({"T": 8}, "q_offset: got 0; allowed: 0 .. S - T = -1"),
-        ({"T": 0}, "T: got 0"),
+        ({"T": -1}, "T: got -1"),
     ],
 )
 def test_bad_input(options, message):

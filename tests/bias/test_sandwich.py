@@ -33,7 +33,7 @@ def test_bias_depends_on_the_distance_alone():
         ({"C": 5}, "C: got 5; allowed: an even integer"),
         ({"H": 0}, "H: got 0"),
         ({"base": 0.0}, "base: got 0.0"),
-        ({"T": 0}, "T: got 0"),
+        ({"T": -1}, "T: got -1"),
         ({"S": 0}, "S: got 0"),
     ],
 )

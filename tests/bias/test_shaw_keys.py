@@ -59,7 +59,7 @@ def test_autograd(left, scale):
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (TABLE[:, :3], {}, "table: got width 3; allowed: 4"),
+        (TABLE[:, :3], {}, r"table: got shape \(5, 3\); allowed: shape \(N, 4\) to fit q"),
         (TABLE[:4], {}, "table: got 4 rows; allowed: an odd number of rows, or `left` given"),
         (TABLE, {"left": 5}, "left: got 5; allowed: None or 0 .. 4"),
         (TABLE, {"S": 0}, "S: got 0"),

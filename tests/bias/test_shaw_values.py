@@ -33,9 +33,9 @@ def test_autograd(left):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"v": reals(2, 3, 6, 4)}, r"v: got shape \(2, 3, 6, 4\); allowed: \(2, 3, 7, 'E'\)"),
+        ({"v": reals(2, 3, 6, 4)}, r"v: got shape \(2, 3, 6, 4\); allowed: shape \(2, 3, 7, E\) to fit weights"),
         ({"v": reals(2, 2, 7, 4)}, r"v: got shape \(2, 2, 7, 4\)"),
-        ({"table": reals(5, 3)}, "table: got width 3; allowed: 4"),
+        ({"table": reals(5, 3)}, r"table: got shape \(5, 3\); allowed: shape \(N, 4\) to fit v"),
         ({"table": reals(4, 4)}, "table: got 4 rows"),
         ({"left": -1}, "left: got -1"),
     ],

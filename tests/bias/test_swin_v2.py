@@ -49,8 +49,8 @@ def test_autograd(height, width, pretrained):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"b1": np.ones(4)}, r"w1: got shape \(2, 5\); allowed: \(2, F\) with F = 4"),
-        ({"w2": np.ones((4, 3))}, r"w1: got shape \(2, 5\)"),
+        ({"b1": np.ones(4)}, r"b1: got shape \(4,\); allowed: shape \(5,\) to fit w1"),
+        ({"w2": np.ones((4, 3))}, r"w2: got shape \(4, 3\); allowed: shape \(5, H\) to fit w1"),
         ({"height": 0}, "height: got 0"),
         ({"pretrained_height": -1}, "pretrained_height: got -1"),
     ],

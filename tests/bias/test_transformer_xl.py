@@ -71,8 +71,8 @@ def test_autograd(scale):
         ({"k": reals(2, 2, 7, 4)}, r"k: got shape \(2, 2, 7, 4\)"),
         ({"k": reals(3, 2, 7, 5)}, r"k: got shape \(3, 2, 7, 5\)"),
         ({"w_r": reals(6, 7)}, "w_r: got 7 columns; allowed: H · D = 8"),
-        ({"u": reals(1, 4)}, r"u: got shape \(1, 4\); allowed: \(2, 4\)"),
-        ({"v": reals(2, 1)}, r"v: got shape \(2, 1\); allowed: \(2, 4\)"),
+        ({"u": reals(1, 4)}, r"u: got shape \(1, 4\); allowed: shape \(2, 4\) to fit q"),
+        ({"v": reals(2, 1)}, r"v: got shape \(2, 1\); allowed: shape \(2, 4\) to fit q"),
     ],
 )
 def test_bad_input(changes, message):

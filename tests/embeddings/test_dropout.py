@@ -29,7 +29,7 @@ def test_a_mask_may_be_shared_along_axes():
 
 @pytest.mark.parametrize("p", [1.0, -0.1, 1.5])
 def test_probability_outside_its_range(p):
-    with pytest.raises(ValueError, match=f"p: got {p}; allowed: 0 <= p < 1"):
+    with pytest.raises(ValueError, match=f"p: got {p}; allowed: a finite number >= 0 and < 1"):
         dropout_forward(X, keep=KEEP, p=p)
 
 

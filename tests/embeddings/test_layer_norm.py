@@ -47,9 +47,9 @@ def test_pytorch(gains, eps):
 @pytest.mark.parametrize(
     ("gains", "options", "message"),
     [
-        ((WEIGHT[:3],), {}, r"weight: got shape \(3,\); allowed: \(7,\), x's channels"),
-        ((WEIGHT, BIAS[:1]), {}, r"bias: got shape \(1,\); allowed: \(7,\), x's channels"),
-        ((), {"eps": -1.0}, "eps: got -1.0; allowed: a number >= 0"),
+        ((WEIGHT[:3],), {}, r"weight: got shape \(3,\); allowed: shape \(7,\) to fit x"),
+        ((WEIGHT, BIAS[:1]), {}, r"bias: got shape \(1,\); allowed: shape \(7,\) to fit x"),
+        ((), {"eps": -1.0}, r"eps: got -1\.0; allowed: a finite number >= 0"),
     ],
 )
 def test_bad_input(gains, options, message):

@@ -70,5 +70,5 @@ def test_bad_input():
         positions_from_offset(3, start=-2, xp=np)
     with pytest.raises(ValueError, match=r"mask: got dtype int64; allowed: bool \(True keeps\)"):
         positions_from_padding(MASK.astype(np.int64))
-    with pytest.raises(ValueError, match="documents: got dtype float64; allowed: an integer dtype"):
+    with pytest.raises(ValueError, match="documents: got dtype float64; allowed: int32 or int64"):
         positions_in_documents(np.zeros(3))

@@ -47,8 +47,8 @@ def test_pytorch(gains, eps):
 @pytest.mark.parametrize(
     ("gains", "options", "message"),
     [
-        ((WEIGHT[:3],), {}, r"weight: got shape \(3,\); allowed: \(7,\), x's channels"),
-        ((), {"eps": -1.0}, "eps: got -1.0; allowed: a number >= 0"),
+        ((WEIGHT[:3],), {}, r"weight: got shape \(3,\); allowed: shape \(7,\) to fit x"),
+        ((), {"eps": -1.0}, r"eps: got -1\.0; allowed: a finite number >= 0"),
         ((), {"unit_offset": True}, "unit_offset: got True; allowed: False without a weight"),
     ],
 )

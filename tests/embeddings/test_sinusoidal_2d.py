@@ -48,7 +48,7 @@ def test_integer_positions_have_no_gradient():
     [
         (GRID, 6 - 1, "C: got 5; allowed: an even integer >= 4"),
         (GRID, 2, "C: got 2; allowed: an even integer >= 4"),
-        (np.zeros((3, 3)), 8, r"positions: got shape \(3, 3\); allowed: \(\.\.\., 2\), row and column"),
+        (np.zeros((3, 3)), 8, r"positions: got shape \(3, 3\); allowed: shape \(\*P, 2\)"),
     ],
 )
 def test_bad_input(positions, C, message):

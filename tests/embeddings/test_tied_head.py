@@ -60,8 +60,8 @@ def test_pytorch_shares_one_parameter():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((H[..., :4], WEIGHT), "h: got width 4; allowed: 5, the width of weight"),
-        ((H, WEIGHT, BIAS[:5]), r"bias: got shape \(5,\); allowed: \(7,\), one entry a row of weight"),
+        ((H[..., :4], WEIGHT), r"weight: got shape \(7, 5\); allowed: shape \(V, 4\) to fit h"),
+        ((H, WEIGHT, BIAS[:5]), r"bias: got shape \(5,\); allowed: shape \(7,\) to fit weight"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -50,7 +50,7 @@ def test_id_outside_the_table(bad):
 
 
 def test_ids_that_are_no_integers():
-    with pytest.raises(ValueError, match="ids: got dtype bool; allowed: an integer dtype"):
+    with pytest.raises(ValueError, match="ids: got dtype bool; allowed: int32 or int64"):
         token_embedding_forward(np.array([True, False]), WEIGHT)
 
 

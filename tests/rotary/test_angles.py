@@ -1,5 +1,3 @@
-from inspect import unwrap
-
 import numpy as np
 import pytest
 
@@ -112,8 +110,8 @@ def test_split_frequencies_are_those_of_the_whole_width():
             r"frequencies: got shape \(2, 3, 4\); allowed: \(F,\) or \(H, F\)",
         ),
         (
-            lambda: unwrap(mixed_angles_forward)(np.ones((2, 5)), np.ones((3, 4))),
-            r"frequencies: got shape \(3, 4\); allowed: \(2, F\) or \(2, H, F\) for 2 axes",
+            lambda: mixed_angles_forward(np.ones((2, 5)), np.ones((3, 4))),
+            r"frequencies: got shape \(3, 4\); allowed: shape \(2, \*HF\) to fit positions",
         ),
         (
             lambda: mrope_cos_sin(np.arange(6).reshape(3, 2), sections=[2, 2]),
@@ -123,10 +121,10 @@ def test_split_frequencies_are_those_of_the_whole_width():
             lambda: mrope_cos_sin(np.arange(6).reshape(3, 2), sections=[1, 3, 3], cycled=True),
             r"sections: got \(1, 3, 3\); allowed: counts that cycle",
         ),
-        (lambda: unwrap(mrope_cos_sin)(np.ones((3, 2)), sections=[2, 1, 1]), "positions: got dtype float64"),
+        (lambda: mrope_cos_sin(np.ones((3, 2)), sections=[2, 1, 1]), "positions: got dtype float64"),
         (lambda: mrope_cos_sin(np.arange(6).reshape(3, 2), sections=[2, 1, 1], base=0.0), "base: got 0.0"),
         (lambda: axial_cos_sin(np.ones((2, 5)), 6), "D: got 6; allowed: a multiple of 4: pairs for 2 axes"),
-        (lambda: axial_cos_sin(np.ones((2, 5)), 8, base=-1.0), "base: got -1.0; allowed: a number > 0"),
+        (lambda: axial_cos_sin(np.ones((2, 5)), 8, base=-1.0), r"base: got -1\.0; allowed: a finite number > 0"),
     ],
 )
 def test_bad_input(call, message):

@@ -1,5 +1,3 @@
-from inspect import unwrap  # jaxtyping's checks come before the ops' own
-
 import numpy as np
 import pytest
 
@@ -177,8 +175,8 @@ def test_a_cache_does_not_agree_where_frequencies_depend_on_the_length(rule):
     ("call", "message"),
     [
         (lambda: rope_frequencies(5, **F64), "D: got rotary width 5; allowed: an even width >= 2"),
-        (lambda: rope_frequencies(4, base=0.0, **F64), "base: got 0.0; allowed: a number > 0"),
-        (lambda: linear_frequencies(4, factor=0.5, **F64), "factor: got 0.5; allowed: a number >= 1"),
+        (lambda: rope_frequencies(4, base=0.0, **F64), r"base: got 0\.0; allowed: a finite number > 0"),
+        (lambda: linear_frequencies(4, factor=0.5, **F64), r"factor: got 0\.5; allowed: a finite number >= 1"),
         (lambda: ntk_frequencies(2, factor=2.0, **F64), "D: got rotary width 2; allowed: an even width >= 4"),
         (
             lambda: dynamic_ntk_frequencies(4, length=0, trained_length=8, factor=2.0, **F64),
@@ -187,26 +185,26 @@ def test_a_cache_does_not_agree_where_frequencies_depend_on_the_length(rule):
         (lambda: dynamic_ntk_frequencies(4, length=9, trained_length=0, factor=2.0, **F64), "trained_length: got 0"),
         (
             lambda: ntk_by_parts_frequencies(4, factor=2.0, trained_length=8, slow_rotations=32.0, **F64),
-            "slow_rotations: got 32.0; allowed: 0 .. below 32.0",
+            r"slow_rotations: got 32\.0; allowed: a finite number >= 0 and < 32",
         ),
         (lambda: ntk_by_parts_frequencies(4, factor=2.0, trained_length=0, **F64), "trained_length: got 0"),
         (
             lambda: llama3_frequencies(4, low_frequency_factor=4.0, **F64),
-            "low_frequency_factor: got 4.0; allowed: 0 .. below 4.0",
+            r"low_frequency_factor: got 4\.0; allowed: a finite number >= 0 and < 4",
         ),
         (lambda: yarn_frequencies(4, factor=0.5, trained_length=8, **F64), "factor: got 0.5"),
         (lambda: yarn_frequencies(4, factor=2.0, trained_length=8, base=1.0, **F64), "base: got 1.0"),
         (lambda: yarn_frequencies(4, factor=2.0, trained_length=0, **F64), "trained_length: got 0"),
         (
             lambda: yarn_frequencies(4, factor=2.0, trained_length=8, slow_rotations=0.0, **F64),
-            "slow_rotations: got 0.0; allowed: above 0, below 32.0",
+            r"slow_rotations: got 0\.0; allowed: a finite number > 0 and < 32",
         ),
-        (lambda: yarn_attention_factor(0.0, **F64), "factor: got 0.0; allowed: a number > 0"),
-        (lambda: yarn_attention_factor(2.0, mscale=-1.0, **F64), "mscale: got -1.0; allowed: a number >= 0"),
+        (lambda: yarn_attention_factor(0.0, **F64), r"factor: got 0\.0; allowed: a finite number > 0"),
+        (lambda: yarn_attention_factor(2.0, mscale=-1.0, **F64), r"mscale: got -1\.0; allowed: a finite number >= 0"),
         (lambda: yarn_attention_factor(2.0, mscale_all_dim=-1.0, **F64), "mscale_all_dim: got -1.0"),
         (
-            lambda: unwrap(longrope_frequencies)(np.ones(3), np.ones(2), length=4, trained_length=8, factor=2.0),
-            r"long_factors: got shape \(2,\); allowed: \(3,\)",
+            lambda: longrope_frequencies(np.ones(3), np.ones(2), length=4, trained_length=8, factor=2.0),
+            r"long_factors: got shape \(2,\); allowed: shape \(3,\)",
         ),
         (
             lambda: longrope_frequencies(np.ones(3), np.ones(3), length=0, trained_length=8, factor=2.0),
@@ -218,9 +216,12 @@ def test_a_cache_does_not_agree_where_frequencies_depend_on_the_length(rule):
         ),
         (
             lambda: longrope_frequencies(np.ones(3), np.ones(3), length=4, trained_length=8, factor=-1.0),
-            "factor: got -1.0; allowed: a number > 0",
+            r"factor: got -1\.0; allowed: a finite number > 0",
         ),
-        (lambda: proportional_frequencies(4, proportion=1.5, **F64), "proportion: got 1.5; allowed: a number from 0"),
+        (
+            lambda: proportional_frequencies(4, proportion=1.5, **F64),
+            r"proportion: got 1\.5; allowed: a finite number >= 0 and <= 1",
+        ),
     ],
 )
 def test_bad_input(call, message):

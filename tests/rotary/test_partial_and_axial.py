@@ -129,9 +129,12 @@ def test_one_axis_is_plain_rope():
         ),
         (
             lambda: axial_rope_forward(np.ones((5, 6)), positions=np.ones((2, 5))),
-            "D: got 6; allowed: a multiple of 4: pairs for 2 axes",
+            "x: got width 6; allowed: a multiple of 4: pairs for 2 axes",
         ),
-        (lambda: axial_rope_forward(np.ones((5, 8)), positions=np.ones((2, 3))), r"cos: got shape \(3, 4\)"),
+        (
+            lambda: axial_rope_forward(np.ones((5, 8)), positions=np.ones((2, 3))),
+            r"positions: got shape \(3,\); allowed: a shape that broadcasts to \(5,\)",
+        ),
         (lambda: axial_cos_sin(np.ones((3, 5)), 4), "D: got 4; allowed: a multiple of 6: pairs for 3 axes"),
     ],
 )

@@ -23,7 +23,7 @@ def test_scores_of_permuted_weights_are_the_same():
 
 
 def test_order_of_channels():
-    y, _ = permute_pairs_forward(np.arange(12), H=2)
+    y, _ = permute_pairs_forward(np.arange(12.0), H=2)
     assert y.tolist() == [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
 
 

@@ -65,8 +65,8 @@ def test_decode_with_the_centre_of_the_call_is_wrong():
 def test_bad_input():
     x, positions = np.ones((3, 4)), np.arange(3)
     for options, message in (
-        ({"scale_base": 0.0}, "scale_base: got 0.0; allowed: a number > 0"),
-        ({"gamma": -1.0}, "gamma: got -1.0; allowed: a number > 0"),
+        ({"scale_base": 0.0}, r"scale_base: got 0\.0; allowed: a finite number > 0"),
+        ({"gamma": -1.0}, "gamma: got -1.0; allowed: a finite number > 0"),
     ):
         with pytest.raises(ValueError, match=message):
             xpos_forward(x, positions=positions, centre=1, **options)
