@@ -30,11 +30,11 @@ def require_one_of(argument: str, got: object, allowed: Sequence[object]) -> Non
     require(known, argument, repr(got), ", ".join(repr(value) for value in allowed) or "nothing")
 
 
-def require_integer(argument: str, value: object, least: int | None = None) -> None:
+def require_integer(argument: str, value: Any, least: int | None = None) -> None:
     """Raise ValueError unless a parameter is an integer, and not below `least`; a bool or a whole float is none."""
     integer = isinstance(value, Integral) and not isinstance(value, bool)
     allowed = "an integer" if least is None else f"an integer >= {least}"
-    require(integer and (least is None or value >= least), argument, repr(value), allowed)  # type: ignore[operator]
+    require(integer and (least is None or value >= least), argument, repr(value), allowed)
 
 
 def require_even(argument: str, value: int, least: int = 2) -> None:
@@ -48,7 +48,7 @@ def require_sizes(least: int = 1, **sizes: object) -> None:
         require_integer(argument, size, least)
 
 
-def require_number(argument: str, value: object, **bounds: float) -> None:
+def require_number(argument: str, value: Any, **bounds: float) -> None:
     """Raise ValueError unless a parameter is a finite number, within bounds named in BOUNDS."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     within = number and _is_finite(value) and all(BOUNDS[name][1](value, bound) for name, bound in bounds.items())
@@ -68,6 +68,13 @@ def require_shape(argument: str, array: Array, shape: tuple[object, ...]) -> Non
     got = tuple(array.shape)
     fits = len(got) == len(shape) and all(isinstance(s, str) or g == s for g, s in zip(got, shape, strict=True))
     require(fits, argument, f"shape {got}", shape_of(shape))
+
+
+def require_cotangents(dy: Any, **shapes: tuple[int, ...]) -> None:
+    """Raise ValueError unless those parts of dy that are there have the shapes of their outputs."""
+    for name, shape in shapes.items():
+        if getattr(dy, name) is not None:
+            require_shape(f"dy.{name}", getattr(dy, name), tuple(shape))
 
 
 def shape_of(lengths: Iterable[object]) -> str:

@@ -66,11 +66,7 @@ def _checked(given: dict[str, Any], hints: dict[str, Any]) -> dict[str, Any]:
                 call.lengths.learn(name, [(name, (options[name],))])
     for name, value, kind in arrays:
         (_require_array if _is_array(kind) else _require_cotangents)(name, value, kind, call)
-    xp = given.get("xp") or (call.library or (None,))[0]
-    require(not ("xp" in given or given.get("dtype")) or hasattr(xp, "asarray"), "xp", repr(xp), "an array namespace")
-    dtype = given.get("dtype")
-    fits = dtype is None or dtype in (xp.float32, xp.float64)
-    require(fits, "dtype", repr(dtype), "float32 or float64 of the array library")
+    _require_table(given, call.library)
     return options
 
 
@@ -130,6 +126,16 @@ def _require_alike(name: str, value: Any, call: Call) -> None:
     if value.dtype in (xp.float32, xp.float64):
         dtype, first = call.real = call.real or (value.dtype, name)
         require(value.dtype == dtype, name, f"dtype {value.dtype}", f"{dtype}, as {first} is")
+
+
+def _require_table(given: dict[str, Any], library: tuple[Any, str] | None) -> None:
+    """Raise ValueError unless a table is asked for in terms of an array library: its namespace, one of its dtypes."""
+    if "xp" in given:
+        require(hasattr(given["xp"], "asarray"), "xp", repr(given["xp"]), "an array namespace, such as numpy")
+    xp, dtype = given.get("xp") or (library and library[0]), given.get("dtype")
+    if xp is not None and dtype is not None:
+        known = any(dtype is real or dtype == real for real in (xp.float32, xp.float64))
+        require(known, "dtype", repr(dtype), f"float32 or float64 of {xp.__name__}")
 
 
 def _option(name: str, value: Any, kind: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float
 
 from ..embeddings.dropout import DropoutResiduals, dropout_backward, dropout_forward
-from ..errors import require, require_number
+from ..errors import require, require_cotangents, require_number
 from ..namespace import Array, array_namespace, device, unbroadcast
 from ..signatures import checked
 from .heads import repeat_heads, require_attention, score_scale, sum_heads
@@ -20,8 +20,8 @@ from .softmax_sink import softmax_sink_lse
 class Attention(NamedTuple):
     """The two outputs, and in backward their cotangents, None meaning zero."""
 
-    y: Float[Array, "*B H T E"] | None
-    lse: Float[Array, "*B H T"] | None
+    y: Float[Array, "*X E"] | None
+    lse: Float[Array, "*X"] | None
 
 
 class AttentionResiduals(NamedTuple):
@@ -117,6 +117,7 @@ def attention_backward(
     """
     q, k, v, weights, sink_weights, scale, bias_shape, capped, dropped = residuals
     xp = array_namespace(q)
+    require_cotangents(dy, y=(*weights.shape[:-1], v.shape[-1]), lse=weights.shape[:-1])
     group = q.shape[-3] // k.shape[-3]
     keys, values = repeat_heads(k, group), repeat_heads(v, group)
     scaling = score_scale(scale, q.shape[-1], q)

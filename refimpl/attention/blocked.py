@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float
 
-from ..errors import require_integer
+from ..errors import require_cotangents, require_integer
 from ..namespace import Array, array_namespace, device, unbroadcast
 from ..signatures import checked
 from .attention import Attention
@@ -97,6 +97,7 @@ def blocked_attention_backward(
     """
     xp = array_namespace(*dy)
     q, k, v, bias, kept, y, lse, scale, block = residuals
+    require_cotangents(dy, y=y.shape, lse=lse.shape)
     group, scaling = q.shape[-3] // k.shape[-3], score_scale(scale, q.shape[-1], q)
     keys, values = repeat_heads(k, group), repeat_heads(v, group)
     dy_y = xp.zeros_like(y) if dy.y is None else dy.y

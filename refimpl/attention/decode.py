@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float
 
-from ..errors import require_shape
+from ..errors import require_cotangents
 from ..namespace import Array, array_namespace
 from ..signatures import checked
 from .attention import Attention, AttentionResiduals, attention_backward, attention_forward
@@ -86,9 +86,7 @@ def attention_decode_backward(
     """
     attention, past = residuals
     xp = array_namespace(*dy)
-    for name, cotangent, cache in (("dy.k_cache", dy.k_cache, attention.k), ("dy.v_cache", dy.v_cache, attention.v)):
-        if cotangent is not None:
-            require_shape(name, cotangent, tuple(cache.shape))
+    require_cotangents(dy, k_cache=attention.k.shape, v_cache=attention.v.shape)
     nothing = xp.zeros_like(attention.q[..., 0])  # (*B, H, T)
     cotangents = Attention(dy.y, nothing if dy.y is None and dy.lse is None else dy.lse)
     dq, dkeys, dvalues, dbias, dsink = attention_backward(cotangents, attention)

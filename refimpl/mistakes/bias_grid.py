@@ -31,12 +31,12 @@ def _over_sixteen(result: tuple[Array, Any]) -> tuple[Array, Any]:
     return result[0] / 16, result[1]
 
 
-def _without_sign(d: Array, extent: int, like: Array, name: str) -> Array:
+def _without_sign(d: Array, extent: int, like: Array) -> Array:
     xp = array_namespace(like)
     return xp.log2(1 + xp.astype(8 * abs(d), like.dtype) / max(extent - 1, 1)) / 3
 
 
-def _linear_offsets(d: Array, extent: int, like: Array, name: str) -> Array:
+def _linear_offsets(d: Array, extent: int, like: Array) -> Array:
     return array_namespace(like).astype(d, like.dtype) / max(extent - 1, 1)
 
 

@@ -40,7 +40,8 @@ def _by_base(x: Array, frequencies: Array | None = None, attention_factor: Array
     if frequencies is None:
         return y, residuals
     _, given = rotary_embedding_forward(x, frequencies, attention_factor, **options)
-    return y, residuals._replace(angles=given.angles)
+    cos, sin = (array_namespace(x).broadcast_to(t, given.rope.cos.shape) for t in residuals.rope[1:3])
+    return y, given._replace(rope=residuals.rope._replace(cos=cos, sin=sin))
 
 
 @taking_arguments_of(rotary_embedding_backward)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Float
 
-from ..errors import require_shape
+from ..errors import require_cotangents
 from ..namespace import Array, array_namespace
 from ..signatures import checked
 from .rope import RopeResiduals, require_pairs, rope_backward, rope_forward
@@ -82,9 +82,8 @@ def mla_rope_backward(
     xp = array_namespace(*dy)
     q_rope, k_rope, D = residuals
     some = dy.k if dy.q is None else dy.q
-    for name, cotangent in (("dy.q", dy.q), ("dy.k", dy.k)):
-        if cotangent is not None:
-            require_shape(name, cotangent, (*q_rope.x.shape[:-1], D + q_rope.x.shape[-1]))
+    *rows, R = q_rope.x.shape
+    require_cotangents(dy, q=(*rows, D + R), k=(*rows, D + R))
     dq, dk = (xp.zeros_like(some) if d is None else d for d in dy)
     dq_pe, dcos_q, dsin_q = rope_backward(dq[..., D:], q_rope)  # q = [q_nope | rope(q_pe)]
     dk_pe, dcos_k, dsin_k = rope_backward(xp.sum(dk[..., D:], axis=-3), k_rope)  # k = [k_nope | rope(k_pe)]
