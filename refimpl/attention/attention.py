@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float
 
-from ..embeddings.dropout import DropoutResiduals, dropout_backward, dropout_forward
-from ..errors import require, require_cotangents, require_number
+from ..embeddings.dropout import DropoutResiduals, dropout_backward, dropout_forward, require_keep
+from ..errors import require_cotangents, require_number
 from ..namespace import Array, array_namespace, device, unbroadcast
 from ..signatures import checked
 from .heads import repeat_heads, require_attention, score_scale, sum_heads
@@ -74,7 +74,7 @@ def attention_forward(
     """
     xp = array_namespace(q, k, v, bias, sink, mask, keep)
     require_attention(q, k, bias=bias, mask=mask, keep=keep)
-    require(keep is not None or p == 0, "p", p, "0 without keep")
+    require_keep(keep, p)
     if softcap is not None:
         require_number("softcap", softcap, above=0)
     H, T, D = q.shape[-3:]

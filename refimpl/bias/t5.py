@@ -46,6 +46,7 @@ def t5_bias_forward(
     """
     xp = array_namespace(weight)
     N = weight.shape[0]
+    require_rows("weight", N, bidirectional)
     relative = relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(weight))  # (T, S)
     buckets = t5_buckets(relative, N=N, max_distance=max_distance, bidirectional=bidirectional)
     return xp.moveaxis(take_rows(weight, buckets), -1, 0), T5BiasResiduals(buckets, *weight.shape)
@@ -81,9 +82,8 @@ def t5_buckets(
     not above exact.
     """
     xp = array_namespace(relative)
-    require(N % 2 == 0 or not bidirectional, "N", N, "an even number of rows for both directions")
+    require_rows("N", N, bidirectional)
     half = N // 2 if bidirectional else N
-    require(half >= 2, "N", N, "4 rows or more for both directions, 2 for one")
     exact = half // 2
     require(max_distance > exact, "max_distance", max_distance, f"an integer > {exact}")
     starts = log_bucket_starts(exact, max_distance, half - exact, range(1, half - exact), strict=False)
@@ -92,3 +92,9 @@ def t5_buckets(
     n = xp.abs(relative) if bidirectional else xp.maximum(-relative, zero)
     bucket = xp.sum(xp.astype(n[..., None] >= starts, relative.dtype), axis=-1)  # how many buckets have begun before
     return bucket + xp.where(relative > 0, half, zero) if bidirectional else bucket
+
+
+def require_rows(argument: str, N: int, bidirectional: bool) -> None:
+    """Raise ValueError unless so many rows can be dealt out to near and far, in one direction or two."""
+    require(N % 2 == 0 or not bidirectional, argument, f"{N} rows", "an even number of rows for both directions")
+    require((4 if bidirectional else 2) <= N, argument, f"{N} rows", "4 rows or more for both directions, 2 for one")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float, Int
 
-from ..errors import require, require_broadcastable, require_row
+from ..errors import require_broadcastable, require_row
 from ..namespace import Array, array_namespace, device, unbroadcast
 from ..signatures import checked
-from .dropout import DropoutResiduals, dropout_backward, dropout_forward
+from .dropout import DropoutResiduals, dropout_backward, dropout_forward, require_keep
 from .layer_norm import LayerNormResiduals, layer_norm_backward, layer_norm_forward
 from .learned import LearnedPositionResiduals, learned_position_backward, learned_position_forward
 from .segment import SegmentEmbeddingResiduals, segment_embedding_backward, segment_embedding_forward
@@ -58,7 +58,7 @@ def bert_embedding_forward(
     eps < 0, or p > 0 without a mask.
     """
     xp = array_namespace(ids, weight)
-    require(keep is not None or p == 0, "keep", "None", f"a boolean mask, as p is {p}")
+    require_keep(keep, p)
     if positions is None:
         positions = xp.arange(ids.shape[-1], device=device(ids))
     require_broadcastable("positions", positions, ids.shape)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float
 
-from ..errors import require_broadcastable, require_number, require_shape
+from ..errors import require, require_broadcastable, require_number, require_shape
 from ..namespace import Array, array_namespace, constant
 from ..signatures import checked
 
@@ -50,3 +50,8 @@ def dropout_backward(dy: Float[Array, "*X"], residuals: DropoutResiduals) -> Flo
     keep, p, shape = residuals
     require_shape("dy", dy, shape)
     return xp.where(keep, dy / (1 - constant(p, like=dy)), 0.0)  # y = where(keep, x / (1 - p), 0)
+
+
+def require_keep(keep: Bool[Array, "..."] | None, p: float) -> None:
+    """Raise ValueError for a probability of dropping without a mask that says what is dropped."""
+    require(keep is not None or p == 0, "p", p, "0 without keep")

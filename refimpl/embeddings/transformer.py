@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from ..errors import require, require_number, require_one_of
 from ..namespace import Array, array_namespace, device, unbroadcast
 from ..signatures import checked
-from .dropout import DropoutResiduals, dropout_backward, dropout_forward
+from .dropout import DropoutResiduals, dropout_backward, dropout_forward, require_keep
 from .learned import LearnedPositionResiduals, learned_position_backward, learned_position_forward
 from .sinusoidal import sinusoidal_forward
 from .token import TokenEmbeddingResiduals, token_embedding_backward, token_embedding_forward
@@ -61,7 +61,7 @@ def transformer_embedding_forward(
     given = "None" if position_weight is None else f"a table of shape {tuple(position_weight.shape)}"
     allowed = f'a table exactly when position="learned" (position is {position!r})'
     require((position == "learned") == (position_weight is not None), "position_weight", given, allowed)
-    require(keep is not None or p == 0, "keep", "None", f"a boolean mask, as p is {p}")
+    require_keep(keep, p)
     y, token = token_embedding_forward(
         ids, weight, scale_by_sqrt_width=scale_by_sqrt_width, padding_idx=padding_idx
     )  # (*B, T, C) or (T, *B, C)

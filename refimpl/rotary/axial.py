@@ -44,7 +44,7 @@ def axial_rope_forward(
     xp = array_namespace(x, positions)
     require_one_of("layout", layout, LAYOUTS)
     A, D = positions.shape[0], x.shape[-1]
-    require(D % (2 * A) == 0, "x", f"width {D}", f"a multiple of {2 * A}: pairs for {A} axes")
+    require_axes("x", D, A)
     require_broadcastable("positions", positions[0, ...], x.shape[:-1])
     table = axial_cos_sin(positions, D, split_frequencies=layout == "even_odd", base=base, dtype=x.dtype)
     if layout != "halves_per_axis":
@@ -93,7 +93,7 @@ def axial_cos_sin(
     """
     xp = array_namespace(positions)
     A = positions.shape[0]
-    require(D >= 2 * A and D % (2 * A) == 0, "D", D, f"a multiple of {2 * A}: pairs for {A} axes")
+    require_axes("D", D, A)
     require_number("base", base, above=0)
     dtype, tables = real_dtype(dtype, positions), []
     for a in range(A):
@@ -101,3 +101,8 @@ def axial_cos_sin(
         head, tail = rational_powers(base, numerators, D, xp=xp, dtype=dtype, device=device(positions))
         tables.append(cos_sin(positions[a, ...], head, tail))  # (*P, D/2A)
     return CosSin(*(xp.concat(axes, axis=-1) for axes in zip(*tables, strict=True)))
+
+
+def require_axes(argument: str, D: int, A: int) -> None:
+    """Raise ValueError unless every axis gets its share of whole pairs."""
+    require(D >= 2 * A and D % (2 * A) == 0, argument, f"width {D}", f"a multiple of {2 * A}: pairs for {A} axes")

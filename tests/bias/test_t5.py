@@ -72,7 +72,7 @@ def test_autograd(bidirectional):
     ("call", "message"),
     [
         (lambda: t5_buckets(np.zeros(3)), "relative: got dtype float64; allowed: int32 or int64"),
-        (lambda: t5_buckets(np.arange(3), N=7), "N: got 7; allowed: an even number"),
+        (lambda: t5_buckets(np.arange(3), N=7), "N: got 7 rows; allowed: an even number"),
         (lambda: t5_buckets(np.arange(3), N=2), "N: got 2"),
         (lambda: t5_buckets(np.arange(3), max_distance=8), "max_distance: got 8; allowed: an integer > 8"),
         (lambda: t5_bias_forward(np.ones((8, 2)), T=-1, S=3), "T: got -1"),

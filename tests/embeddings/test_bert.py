@@ -60,7 +60,7 @@ def test_pytorch_with_padding_in_both_tables():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"p": 0.1}, "keep: got None; allowed: a boolean mask, as p is 0.1"),
+        ({"p": 0.1}, "p: got 0.1; allowed: 0 without keep"),
         ({"positions": np.arange(8, 12)}, r"positions: got 11; allowed: 0 \.\. 10"),
         ({"position_padding_idx": 11}, r"padding_idx: got 11; allowed: None or 0 \.\. 10"),
     ],

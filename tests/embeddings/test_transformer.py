@@ -63,7 +63,7 @@ def test_sequence_longer_than_the_table_names_both():
         ((), {"position": "rotary"}, "position: got 'rotary'; allowed: 'sinusoidal', 'learned', 'none'"),
         ((), {"position": "learned"}, "position_weight: got None"),
         ((TABLE,), {"position": "none"}, r"position_weight: got a table of shape \(9, 6\)"),
-        ((), {"p": 0.1}, "keep: got None; allowed: a boolean mask, as p is 0.1"),
+        ((), {"p": 0.1}, "p: got 0.1; allowed: 0 without keep"),
     ],
 )
 def test_bad_options(arguments, options, message):

@@ -123,7 +123,7 @@ def test_split_frequencies_are_those_of_the_whole_width():
         ),
         (lambda: mrope_cos_sin(np.ones((3, 2)), sections=[2, 1, 1]), "positions: got dtype float64"),
         (lambda: mrope_cos_sin(np.arange(6).reshape(3, 2), sections=[2, 1, 1], base=0.0), "base: got 0.0"),
-        (lambda: axial_cos_sin(np.ones((2, 5)), 6), "D: got 6; allowed: a multiple of 4: pairs for 2 axes"),
+        (lambda: axial_cos_sin(np.ones((2, 5)), 6), "D: got width 6; allowed: a multiple of 4: pairs for 2 axes"),
         (lambda: axial_cos_sin(np.ones((2, 5)), 8, base=-1.0), r"base: got -1\.0; allowed: a finite number > 0"),
     ],
 )
