@@ -135,7 +135,7 @@ def test_one_axis_is_plain_rope():
             lambda: axial_rope_forward(np.ones((5, 8)), positions=np.ones((2, 3))),
             r"positions: got shape \(3,\); allowed: a shape that broadcasts to \(5,\)",
         ),
-        (lambda: axial_cos_sin(np.ones((3, 5)), 4), "D: got 4; allowed: a multiple of 6: pairs for 3 axes"),
+        (lambda: axial_cos_sin(np.ones((3, 5)), 4), "D: got width 4; allowed: a multiple of 6: pairs for 3 axes"),
     ],
 )
 def test_bad_input(call, message):
