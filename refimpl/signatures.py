@@ -109,7 +109,8 @@ def _require_array(name: str, value: Any, kind: Any, call: Call) -> None:
     """Raise ValueError unless a value is an array as its annotation says, and fits the arguments before it."""
     letters = kind.dim_str.split()
     allowed = "an array" if letters == ["..."] else f"an array of {shape_of(letters)}"
-    require(array_api_compat.is_array_api_obj(value), name, type(value).__name__, allowed)
+    got = "None" if value is None else type(value).__name__
+    require(array_api_compat.is_array_api_obj(value), name, got, allowed)
     names = [dtype for dtype in DTYPES if dtype in kind.dtypes]
     known = [getattr(array_namespace(value), dtype, None) for dtype in names]
     require(value.dtype in known, name, f"dtype {value.dtype}", " or ".join(names) + KEEPS * (names == ["bool"]))
