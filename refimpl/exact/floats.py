@@ -6,6 +6,7 @@ strictly in sequence, in the wide format. 16-bit values are kept in float32.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from .rounding import round_balls, round_ends, round_floats
 
 IEEE = (MIXED - {"pow"}) | {"divide", "sqrt"}  # NumPy rounds these correctly
 FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+erf = np.vectorize(math.erf, otypes=[np.float64])  # NumPy has none
 BITS, TIE_BITS = 128, 2048  # first precision, and the one at which an open rounding is taken for a tie
 
 
@@ -106,7 +108,7 @@ def function(name: str, format: Format, *operands: np.ndarray) -> np.ndarray:
     """Evaluate a function of floats, correctly rounded; poles, infinities and NaN as IEEE 754 has them."""
     shape = np.broadcast_shapes(*(x.shape for x in operands))
     arguments = [np.atleast_1d(x).astype(np.float64) for x in np.broadcast_arrays(*operands)]
-    result = getattr(np, name)(*arguments)  # special values stay, ordinary ones are replaced
+    result = getattr(np, name, erf)(*arguments)  # special values stay, ordinary ones are replaced
     ordinary = _ordinary(name, *arguments)
     result[ordinary] = _rounded(name, format, [x[ordinary] for x in arguments])
     return result.astype(format.name).reshape(shape)

@@ -75,6 +75,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cosh": each(arb.cosh),
     "tanh": each(arb.tanh),
     "atan": each(arb.atan),
+    "erf": each(arb.erf),
 }
 
 # Each comparison with its negation. On balls both are false while the balls overlap.

@@ -29,9 +29,9 @@ DISCRETE = _names(
     "bitwise_and bitwise_or bitwise_xor bitwise_invert bitwise_left_shift bitwise_right_shift"
     " logical_and logical_or logical_not logical_xor argmax argmin argsort sort searchsorted count_nonzero"
 )
-# Steps of the arithmetic, elementwise; on integers NumPy's own where MIXED.
+# Steps of the arithmetic, elementwise; on integers NumPy's own where MIXED. All but erf are in the standard.
 MIXED = _names("add subtract multiply negative abs sign square pow maximum minimum floor ceil trunc round")
-REAL_VALUED = _names("divide sqrt exp expm1 log log1p log2 sin cos tan sinh cosh tanh atan")
+REAL_VALUED = _names("divide sqrt exp expm1 log log1p log2 sin cos tan sinh cosh tanh atan erf")
 COMPARISONS = _names("less less_equal greater greater_equal equal not_equal")
 CLASSES = _names("isfinite isinf isnan")
 

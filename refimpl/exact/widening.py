@@ -20,7 +20,7 @@ UNBOUNDED: Any = arb.nan()
 
 # Errors in units of u; relative but for the sine and the cosine, and (4 + 2|x|) u for exponentials.
 RELATIVE = {"add": 1, "subtract": 1, "multiply": 1, "square": 1, "divide": 2, "sqrt": 2}
-RELATIVE |= dict.fromkeys(("log", "log1p", "log2", "tanh", "tan", "sinh", "cosh", "atan"), 8)
+RELATIVE |= dict.fromkeys(("log", "log1p", "log2", "tanh", "tan", "sinh", "cosh", "atan", "erf"), 8)
 ABSOLUTE = {"sin": 4, "cos": 4}
 EXPONENTIAL = {"exp": (4, 2), "expm1": (4, 2)}
 POWER = 4  # an integer power is a product of |y| factors, and this for a library's own way to it

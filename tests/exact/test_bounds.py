@@ -177,6 +177,7 @@ def test_a_wide_operand_that_comes_through_is_stored(profile):
         (2, lambda xp, x: xp.sqrt(x)),
         (8, lambda xp, x: xp.log(x)),
         (8, lambda xp, x: xp.tanh(x / 8)),
+        (8, lambda xp, x: xp.erf(x / 8)),
         (4 + 2, lambda xp, x: xp.exp(xp.sign(x))),
         (4 + 4, lambda xp, x: xp.exp(xp.sign(x) * -2)),
         (4 + 5, lambda xp, x: x**5),
