@@ -1,0 +1,1 @@
+"""Each file runs from a clone by the command in its first lines."""
