@@ -1,7 +1,7 @@
 """A rotary embedding of your own, first wrong, then right.
 
-    refimpl check --entry examples.wrong_and_right_rope:wrong --op rope --profile f32 --forward
-    refimpl check --entry examples.wrong_and_right_rope:right --op rope --profile f32 --forward
+refimpl check --entry examples.wrong_and_right_rope:wrong --op rope --profile f32 --forward
+refimpl check --entry examples.wrong_and_right_rope:right --op rope --profile f32 --forward
 """
 
 from __future__ import annotations
