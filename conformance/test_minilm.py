@@ -74,7 +74,7 @@ def test_attention_in_plain_steps(run: Run) -> None:
 
 
 def test_gelu_errs_by_an_erf_with_an_absolute_error(run: Run) -> None:
-    """torch's kernel makes erf of 1 − polynomial · exp(−x²): near 0 its error is some u, not some u of erf."""
+    """Near 0 torch's kernel errs by some u, not some u of erf, as 1 − polynomial · exp(−x²) does (pytorch#91613)."""
     step = run.layer(0)["7 gelu"]
 
     def compute(xp: Any) -> Mapping[str, Any]:

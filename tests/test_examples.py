@@ -92,7 +92,7 @@ def test_somebody_elses_tests_pass_and_can_fail(their_repo, tmp_path, monkeypatc
     assert "3 passed" in passed.stdout
     kernel = their_repo / "rotary.py"
     right = kernel.read_text()
-    kernel.write_text(right.translate(str.maketrans("+-", "-+")))
+    kernel.write_text(right.replace("cos - x2", "cos + x2").replace("cos + x1", "cos - x1"))
     failed = subprocess.run(run, cwd=their_repo, capture_output=True, text=True, check=False)
     kernel.write_text(right)
     assert failed.returncode == 1
