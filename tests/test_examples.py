@@ -67,6 +67,17 @@ def test_the_fused_kernel_in_every_profile(pack):
     assert "PASSED  18 of 21, 3 unsupported" in result.stdout
 
 
+def test_the_fused_kernel_keeps_its_claims(pack):
+    if "--claims" not in refimpl("check", "--help").stdout:
+        pytest.skip("refimpl check has no --claims yet")
+    claims = EXAMPLES / "fused_attention.claims.json"
+    options = ["--op", "attention", "--op", "blocked_attention", "--claims", claims]
+    result = check(["check", "--entry", "examples.fused_attention:run", *options], pack)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "18 of" in result.stdout
+    assert "not claimed" in result.stdout
+
+
 def test_golden_rows_tell_the_slips_from_the_formula(capsys):
     golden_rows.main()
     printed = capsys.readouterr().out
