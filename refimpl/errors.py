@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NoReturn
 
 from .namespace import Array, array_namespace
 
@@ -21,7 +21,12 @@ BOUNDS = {
 def require(condition: bool, argument: str, got: object, allowed: str) -> None:
     """Raise ValueError("<argument>: got <got>; allowed: <allowed>") unless the condition holds."""
     if not condition:
-        raise ValueError(f"{argument}: got {got}; allowed: {allowed}")
+        refuse(argument, got, allowed)
+
+
+def refuse(argument: str, got: object, allowed: str) -> NoReturn:
+    """Raise ValueError("<argument>: got <got>; allowed: <allowed>")."""
+    raise ValueError(f"{argument}: got {got}; allowed: {allowed}")
 
 
 def require_one_of(argument: str, got: object, allowed: Sequence[object]) -> None:

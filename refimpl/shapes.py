@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .errors import require, shape_of
+from .errors import refuse, shape_of
 
 MAY_BE_EMPTY = ("T", "P")  # no new token, none cached; so may be axes with a star
 Found = list[tuple[str, tuple[int, ...]]]  # letters in their order, one length each, any number for a star
@@ -26,13 +26,13 @@ class Lengths:
     def require(self, argument: str, shape: tuple[int, ...], letters: Sequence[str]) -> None:
         """Raise ValueError unless a shape fits its letters and what they stand for already; learn the new ones."""
         found = split(shape, letters)
-        sources = dict.fromkeys(self.source[letter] for letter in letters if letter in self.source)
-        allowed = shape_of(number for letter in letters for number in self.known.get(letter, (letter,)))
         fits = found is not None and all(self._known(letter, lengths) == lengths for letter, lengths in found)
-        fits = fits and len(set(found or ())) == len(dict(found or ()))  # a letter that comes twice
-        require(fits, argument, f"shape {shape}", allowed + (f" to fit {', '.join(sources)}" if sources else ""))
-        empty = [letter for letter, lengths in found or () if 0 in lengths and not may_be_empty(letter)]
-        require(not empty, argument, f"shape {shape}", f"{shape_of(letters)} with {' and '.join(empty)} >= 1")
+        if not fits or len(set(found or ())) != len(dict(found or ())):  # a letter that comes twice
+            sources = dict.fromkeys(self.source[letter] for letter in letters if letter in self.source)
+            allowed = shape_of(number for letter in letters for number in self.known.get(letter, (letter,)))
+            refuse(argument, f"shape {shape}", allowed + (f" to fit {', '.join(sources)}" if sources else ""))
+        if empty := [letter for letter, lengths in found or () if 0 in lengths and not may_be_empty(letter)]:
+            refuse(argument, f"shape {shape}", f"{shape_of(letters)} with {' and '.join(empty)} >= 1")
         self.learn(argument, found or [])
 
     def _known(self, letter: str, default: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import array_api_compat
 from jaxtyping import AbstractArray
 
-from .errors import require, require_integer, require_number, shape_of
+from .errors import refuse, require, require_integer, require_number, shape_of
 from .namespace import array_namespace
 from .shapes import Lengths, split
 
@@ -40,12 +40,11 @@ def checked(function: Function) -> Function:
     Raises ValueError for all that, and Python's TypeError for an argument that is missing or that there is not.
     """
     signature = inspect.signature(function)
-    hints = functools.cache(lambda: get_type_hints(function))  # at the first call, when every module is there
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         bound = signature.bind(*args, **options)
-        bound.arguments.update(_checked(bound.arguments, hints()))
+        bound.arguments.update(_checked(bound.arguments, hints_of(function)))
         return function(*bound.args, **bound.kwargs)
 
     return call  # type: ignore[return-value]
@@ -70,6 +69,12 @@ def _checked(given: dict[str, Any], hints: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
+@functools.cache
+def hints_of(annotated: Any) -> dict[str, Any]:
+    """Return the types of a function's arguments, or of a tuple's fields: at a call, when every module is there."""
+    return get_type_hints(annotated)
+
+
 def _kind(hint: Any) -> tuple[Any, bool]:
     """Return the type without None, and whether None is allowed."""
     if not isinstance(hint, types.UnionType):
@@ -86,7 +91,7 @@ def _learn(residuals: Any, kind: Any, call: Call) -> None:
     """Take what the forward pass saved for granted: its lengths, library and dtype."""
     allowed, source = f"{kind.__name__} of the forward pass", "the forward pass"
     require(isinstance(residuals, kind), "residuals", type(residuals).__name__, allowed)
-    for name, hint in get_type_hints(kind).items():
+    for name, hint in hints_of(kind).items():
         value, (field, _) = getattr(residuals, name), _kind(hint)
         if value is not None and field is int:
             call.lengths.learn(source, [(name, (value,))])
@@ -100,7 +105,7 @@ def _require_cotangents(name: str, value: Any, kind: Any, call: Call) -> None:
     form = f"{kind.__name__}({', '.join(kind._fields)}), at least one of them an array"
     require(isinstance(value, kind), name, type(value).__name__, form)
     require(any(part is not None for part in value), name, " and ".join("None" for _ in value), form)
-    for field, hint in get_type_hints(kind).items():
+    for field, hint in hints_of(kind).items():
         if getattr(value, field) is not None:
             _require_array(f"{name}.{field}", getattr(value, field), _kind(hint)[0], call)
 
@@ -108,12 +113,12 @@ def _require_cotangents(name: str, value: Any, kind: Any, call: Call) -> None:
 def _require_array(name: str, value: Any, kind: Any, call: Call) -> None:
     """Raise ValueError unless a value is an array as its annotation says, and fits the arguments before it."""
     letters = kind.dim_str.split()
-    allowed = "an array" if letters == ["..."] else f"an array of {shape_of(letters)}"
-    got = "None" if value is None else type(value).__name__
-    require(array_api_compat.is_array_api_obj(value), name, got, allowed)
+    if not array_api_compat.is_array_api_obj(value):
+        got = "None" if value is None else type(value).__name__
+        refuse(name, got, "an array" if letters == ["..."] else f"an array of {shape_of(letters)}")
     names = [dtype for dtype in DTYPES if dtype in kind.dtypes]
-    known = [getattr(array_namespace(value), dtype, None) for dtype in names]
-    require(value.dtype in known, name, f"dtype {value.dtype}", " or ".join(names) + KEEPS * (names == ["bool"]))
+    if value.dtype not in [getattr(array_namespace(value), dtype, None) for dtype in names]:
+        refuse(name, f"dtype {value.dtype}", " or ".join(names) + KEEPS * (names == ["bool"]))
     _require_alike(name, value, call)
     if letters != ["..."]:
         call.lengths.require(name, tuple(value.shape), letters)
@@ -123,10 +128,12 @@ def _require_alike(name: str, value: Any, call: Call) -> None:
     """Raise ValueError unless an array is of the library, and a real one of the dtype, of those before it."""
     xp = array_namespace(value)
     library, first = call.library = call.library or (xp, name)
-    require(xp is library, name, f"an array of {xp.__name__}", f"{library.__name__}, as {first} is")
+    if xp is not library:
+        refuse(name, f"an array of {xp.__name__}", f"{library.__name__}, as {first} is")
     if value.dtype in (xp.float32, xp.float64):
         dtype, first = call.real = call.real or (value.dtype, name)
-        require(value.dtype == dtype, name, f"dtype {value.dtype}", f"{dtype}, as {first} is")
+        if value.dtype != dtype:
+            refuse(name, f"dtype {value.dtype}", f"{dtype}, as {first} is")
 
 
 def _require_table(given: dict[str, Any], library: tuple[Any, str] | None) -> None:
