@@ -42,6 +42,14 @@ out_console = Console(highlight=False)
 err_console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
 
+class Format(StrEnum):
+    """What a pack can be exported to."""
+
+    npz = "npz"
+    json = "json"
+    c_header = "c-header"
+
+
 class Table(StrEnum):
     """What can be listed."""
 
@@ -101,6 +109,32 @@ def verify(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A pack.")
         counts = verified(folder)
         typer.echo(f"{counts['cases']} cases, {counts['files']} files: every digest, schema and tensor as described")
         typer.echo(", ".join(f"{op} {count}" for op, count in counts["ops"].items()))
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A pack.")],
+    format: Annotated[Format, typer.Option(metavar="npz|json|c-header", help="What to write.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier export.")],
+    op: Op = None,
+) -> None:
+    """Export a pack for those who read neither safetensors nor Python.
+
+    The pack is verified first; every bit is kept.
+
+    \b
+    npz       an .npz a case for NumPy, no pickle, its description beside it
+    json      a .json a case, reals as hexadecimal text, its description inside
+    c-header  a .h a case for C99 and C++17, and tables to loop over
+
+    \b
+    refimpl export fixtures --format c-header --to include/fixtures --op rope
+    """
+    with usage.statuses():
+        from .fixtures.export import export as exported
+
+        made = exported(folder, to, format.value, ops=op or [])
+        typer.echo(f"{made.cases} cases, {made.files} files, {made.bytes:,} bytes in {to}")
 
 
 @app.command()
