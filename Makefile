@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean
+.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -27,6 +27,9 @@ $(BIN)/.peers: $(BIN)/.core requirements-peers.txt
 fixtures: $(BIN)/.core  ## build the fixtures into fixtures/, verify them, print a summary
 	$(BIN)/refimpl build --out fixtures
 	$(BIN)/refimpl verify fixtures
+
+release: fixtures  ## write the fixtures as a reproducible archive, with its digest, into dist/
+	$(BIN)/python -m refimpl.fixtures.release fixtures dist
 
 test: $(BIN)/.core  ## run the tests
 	$(BIN)/python -m pytest -n auto
