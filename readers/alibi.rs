@@ -21,7 +21,6 @@ fn member<'a>(json: &'a str, key: &str) -> &'a str {
     }
     ""
 }
-
 /// A tensor of a safetensors file: 8 bytes of length, JSON of that length, data.
 fn tensor(file: &[u8], name: &str) -> Result<Vec<f64>, Box<dyn Error>> {
     let start = 8 + u64::from_le_bytes(file[..8].try_into()?) as usize;
@@ -40,7 +39,7 @@ fn alibi(slopes: &[f64], params: &str, round: fn(f64) -> f64) -> Vec<f64> {
     let integer = |name| member(params, name).parse().unwrap_or(0);
     let (queries, keys, q_offset): (i64, i64, i64) = (integer("T"), integer("S"), integer("q_offset"));
     let key_only = member(params, "key_only") == "true";
-    let mut y = Vec::new();
+    let mut y = vec![];
     for slope in slopes {
         for t in q_offset..q_offset + queries {
             y.extend((0..keys).map(|s| round(slope * if key_only { s } else { -(t - s).abs() } as f64)));
@@ -56,7 +55,7 @@ fn budget(got: &[f64], want: &[f64], tol: &[f64]) -> f64 {
     (0..want.len()).map(one).fold(0.0, |worst: f64, b| if b.is_nan() { f64::INFINITY } else { worst.max(b) })
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn check() -> Result<i32, Box<dyn Error>> {
     let (mut cases, mut failed) = (0, 0);
     for file in fs::read_dir(env::args().nth(1).ok_or("which pack?")? + "/cases/alibi")? {
         let file = file?.path().display().to_string();
@@ -75,5 +74,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         cases += 1;
     }
     println!("{cases} cases, {failed} results failed");
-    process::exit(if cases == 0 { 2 } else { i32::from(failed > 0) })
+    Ok(if cases == 0 { 2 } else { i32::from(failed > 0) })
 }
+fn main() { process::exit(check().unwrap_or_else(|error| { eprintln!("{error}"); 2 })) }
