@@ -76,4 +76,4 @@ fn check() -> Result<i32, Box<dyn Error>> {
     println!("{cases} cases, {failed} results failed");
     Ok(if cases == 0 { 2 } else { i32::from(failed > 0) })
 }
-fn main() { process::exit(check().unwrap_or_else(|error| { eprintln!("{error}"); 2 })) }
+fn main() { process::exit(check().map_err(|error| eprintln!("{error}")).unwrap_or(2)) }
