@@ -39,11 +39,12 @@ def deberta_bias_forward(
 ) -> tuple[Float[Array, "*B H T S"], DebertaBiasResiduals]:
     """Return the two position terms of the score: content to position, and position to content.
 
-        y[i, j] = scale · (q[i]·key_table[n(i - j)] + k[j]·query_table[n(i - j)])
+        y[i, j] = scale · q[i]·key_table[n(i - j)] + scale · k[j]·query_table[n(i - j)]
         n(d)    = clip(bucket(d) + span, 0, 2 span - 1),    span = N/2,    i counts from q_offset
 
-    Three terms of like size make the score, so all three are divided by √(3D): give attention the same scale. The
-    position is query minus key, opposite to T5's.
+    Three terms of like size make the score, so all three are divided by √(3D): give attention the same scale. Each is
+    divided by itself, as in the authors' code: where the two cancel, that rounds more than their sum would. The position
+    is query minus key, opposite to T5's.
 
     key_table, query_table: the relative embeddings, projected like keys and queries. max_distance: None for a row a
     distance (v1), else logarithmic buckets (v2, `deberta_buckets`). mirrored: query_table at n(j - i), as in the paper;
@@ -59,7 +60,8 @@ def deberta_bias_forward(
     rows_k = xp.matrix_transpose(deberta_buckets(-behind, N, max_distance) if mirrored else rows)
     c2p = picked(q @ xp.matrix_transpose(key_table), rows)  # (*B, H, T, S)
     p2c = picked(k @ xp.matrix_transpose(query_table), rows_k)  # (*B, H, S, T)
-    y = (c2p + xp.matrix_transpose(p2c)) * _scale_of_three(scale, D, q)
+    scaling = _scale_of_three(scale, D, q)
+    y = c2p * scaling + xp.matrix_transpose(p2c) * scaling
     return y, DebertaBiasResiduals(q, k, key_table, query_table, rows, rows_k, scale)
 
 
@@ -74,7 +76,7 @@ def deberta_bias_backward(
     """
     xp = array_namespace(dy)
     q, k, key_table, query_table, rows, rows_k, scale = residuals
-    dy = dy * _scale_of_three(scale, q.shape[-1], q)  # y = scale (c2p + p2cᵀ)
+    dy = dy * _scale_of_three(scale, q.shape[-1], q)  # y = scale c2p + scale p2cᵀ
     dc2p = picked_backward(dy, rows, key_table.shape[1])  # c2p = picked(q @ key_tableᵀ, rows)
     dp2c = picked_backward(xp.matrix_transpose(dy), rows_k, key_table.shape[1])
     dkey_table = sum_to(xp.matrix_transpose(dc2p) @ q, 3)
