@@ -1,8 +1,9 @@
-"""PyTorch, as its users run it: its own functions where it has them, else the modules that everybody writes by hand.
+"""PyTorch's own functions and modules: torch.nn.functional and torch.nn.
 
     refimpl check --entry conformance.pytorch:run
 
-Every gradient is torch.autograd's. What PyTorch does differently stands in conformance/README.md.
+What PyTorch has no function for is no business of this adapter; `pytorch_formulas` writes it out over PyTorch's arrays.
+Every gradient is torch.autograd's.
 """
 
 from __future__ import annotations
@@ -11,105 +12,83 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
-from conformance import pytorch_attention, pytorch_bias
-from conformance.pytorch_embeddings import EMBEDDING_OPS, sinusoidal, token_embedding
-from conformance.pytorch_rotary import ROTARY, rope, wide
-from refimpl.check import Unsupported
+from conformance.torch_arrays import Function, answer, require
+
+__version__ = str(torch.__version__)
 
 
 def run(
     op: str, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray], want: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Run one op on named arrays, forward and where asked backward; `want` names the results."""
-    if op not in OPS:
-        raise Unsupported(f"op {op!r}")
-    tensors = {name: to_torch(array) for name, array in inputs.items()}
-    cotangents = {name[4:]: tensors.pop(name) for name in inputs if name.startswith("cot.")}
-    learned = [name[5:] for name in want if name.startswith("grad.")]
-    for name in learned:
-        tensors[name].requires_grad_()
-    result = OPS[op](**tensors, **params)
-    found: dict[str, Tensor] = result if isinstance(result, dict) else {"y": result}
-    if learned:
-        given = [found[name] for name in cotangents]
-        gradients = torch.autograd.grad(
-            given, [tensors[name] for name in learned], list(cotangents.values()), materialize_grads=True
-        )
-        found |= {f"grad.{name}": gradient for name, gradient in zip(learned, gradients, strict=True)}
-    if unknown := [name for name in want if name not in found]:
-        raise Unsupported(f"{', '.join(unknown)}: PyTorch returns {', '.join(found)} only")
-    return {name: to_numpy(found[name]) for name in want}
-
-
-def to_torch(array: np.ndarray) -> Tensor:
-    """Copy an array; torch.tensor does not know ml_dtypes, so bfloat16 goes through its bits."""
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.tensor(array.view(np.uint16)).view(torch.bfloat16)
-    return torch.tensor(array)
-
-
-def to_numpy(tensor: Tensor) -> np.ndarray:
-    if tensor.dtype == torch.bfloat16:
-        return tensor.detach().view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
-    return tensor.detach().numpy()
+    return answer(OPS, op, params, inputs, want)
 
 
 # door 1: added to the embeddings
 
 
-def dropout(x: Tensor, keep: Tensor, *, p: float) -> Tensor:
-    """F.dropout draws its own mask; this is what it then does with it."""
-    return keep * x * (1.0 / (1.0 - p))
-
-
-def transformer_embedding(
+def token_embedding(
     ids: Tensor,
     weight: Tensor,
-    position_weight: Tensor | None = None,
-    keep: Tensor | None = None,
     *,
-    position: str = "sinusoidal",
-    scale_by_sqrt_width: bool = True,
+    scale_by_sqrt_width: bool = False,
     padding_idx: int | None = None,
-    start: int = 0,
-    base: float = 10000.0,
-    p: float = 0.0,
-    batch_first: bool = True,
+    scale_grad_by_freq: bool = False,
 ) -> Tensor:
-    C, T = weight.shape[1], ids.shape[-1 if batch_first else 0]
-    x = token_embedding(ids, weight, scale_by_sqrt_width=scale_by_sqrt_width, padding_idx=padding_idx)
-    along_time = (T, C) if batch_first else (T, *(1,) * (ids.ndim - 1), C)
-    positions = torch.arange(start, start + T)
-    if position_weight is not None:
-        x = x + F.embedding(positions, position_weight).view(along_time)
-    elif position == "sinusoidal":
-        dtype = str(weight.dtype).removeprefix("torch.")
-        x = x + sinusoidal(positions, C=C, base=base, dtype=dtype).view(along_time)
-    return x if keep is None else dropout(x, keep, p=p)
+    # its gradient adds up in 16 bits where the weight has 16, on the CPU
+    y = F.embedding(ids, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
+    return y * math.sqrt(weight.shape[1]) if scale_by_sqrt_width else y
 
 
-# door 3: joins the logits
+def renorm_table(ids: Tensor, weight: Tensor, *, max_norm: float, eps: float = 1e-7) -> Tensor:
+    require(eps == 1e-7, "F.embedding renorms with eps = 1e-7")
+    table = weight.clone()
+    F.embedding(ids, table, max_norm=max_norm)  # in place
+    return table
 
 
-def alibi_slopes(*, H: int, max_bias: float = 8, dtype: str = "float64") -> Tensor:
-    """The list that models build once, in Python floats."""
-    n = 2 ** math.floor(math.log2(H))
-    slopes = [2 ** (-max_bias * h / n) for h in range(1, n + 1)]
-    slopes += [2 ** (-max_bias * h / (2 * n)) for h in range(1, 2 * n, 2)][: H - n]
-    return torch.tensor(slopes, dtype=getattr(torch, dtype))
+def tied_head(h: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    return F.linear(h, weight, bias)
 
 
-def alibi(slopes: Tensor, *, T: int, S: int, q_offset: int = 0, key_only: bool = False) -> Tensor:
-    i, j = torch.arange(q_offset, q_offset + T).unsqueeze(1), torch.arange(S)
-    distance = (j.expand(T, S) if key_only else -(i - j).abs()).to(wide(slopes.dtype))
-    return (slopes.to(distance.dtype).view(-1, 1, 1) * distance).to(slopes.dtype)
+def segment_embedding(segments: Tensor, weight: Tensor) -> Tensor:
+    return F.embedding(segments, weight)
+
+
+def learned_position(positions: Tensor, weight: Tensor, *, padding_idx: int | None = None) -> Tensor:
+    return F.embedding(positions, weight, padding_idx)
+
+
+def interpolate_positions(
+    weight: Tensor,
+    *,
+    height: int,
+    width: int,
+    new_height: int,
+    new_width: int,
+    prefix: int = 0,
+    antialias: bool = False,
+) -> Tensor:
+    """F.interpolate on the grid as a picture, in float32 at least, as DINOv2 and timm do: in 16 bits weights suffer."""
+    wide = torch.promote_types(weight.dtype, torch.float32)
+    grid = weight[prefix:].to(wide).reshape(1, height, width, -1).permute(0, 3, 1, 2)
+    size = (new_height, new_width)
+    resized = F.interpolate(grid, size=size, mode="bicubic", align_corners=False, antialias=antialias)
+    rows = resized.permute(0, 2, 3, 1).reshape(new_height * new_width, -1)
+    return torch.cat([weight[:prefix], rows.to(weight.dtype)])
+
+
+def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, *, eps: float = 1e-5) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
+
+
+def rms_norm(x: Tensor, weight: Tensor | None = None, *, eps: float = 1e-6, unit_offset: bool = False) -> Tensor:
+    return F.rms_norm(x, x.shape[-1:], 1 + weight if unit_offset and weight is not None else weight, eps)
 
 
 # where the doors open
@@ -122,6 +101,18 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def softmax(x: Tensor, mask: Tensor | None = None) -> Tensor:
     # a row of -inf alone gives NaN; the fixtures, and scaled_dot_product_attention, give 0
     return F.softmax(x if mask is None else x.masked_fill(~mask, -math.inf), dim=-1)
+
+
+def rms_qk_norm(
+    x: Tensor, weight: Tensor | None = None, *, eps: float = 1e-6, unit_offset: bool = False, over_heads: bool = False
+) -> Tensor:
+    require(not over_heads and (weight is None or weight.ndim == 1), "F.rms_norm has one gain for the last axis")
+    return rms_norm(x, weight, eps=eps, unit_offset=unit_offset)
+
+
+def l2_qk_norm(x: Tensor, logit_scale: Tensor | None = None, *, eps: float = 1e-12, **scale: float) -> Tensor:
+    require(logit_scale is None, "F.normalize has no learned scale")
+    return F.normalize(x, dim=-1, eps=eps)
 
 
 def attention(
@@ -138,11 +129,12 @@ def attention(
     scale: float | None = None,
     softcap: float | None = None,
 ) -> dict[str, Tensor]:
+    """F.scaled_dot_product_attention; it returns no lse, which is torch.logsumexp of the scores here."""
     T, S = q.shape[-2], k.shape[-2]
     options: dict[str, Any] = {"scale": scale, "enable_gqa": q.shape[-3] != k.shape[-3]}
     visible = both(mask, q_offset, T, S)
-    if sink is not None or keep is not None or softcap is not None:  # scaled_dot_product_attention has none of them
-        return pytorch_attention.attend(q, k, v, bias, sink, visible, keep, p, scale, softcap)
+    plain = sink is None and keep is None and softcap is None
+    require(plain, "scaled_dot_product_attention has no sink, no softcap, and draws its own dropout")
     if mask is None and bias is None and q_offset == 0:
         options["is_causal"] = True  # top-left: query 0 sees key 0 alone
     elif mask is None and bias is None and q_offset == S - T and T <= S:
@@ -196,21 +188,12 @@ def multi_head_attention(
     softcap: float | None = None,
     interleaved: bool = True,
 ) -> Tensor:
-    """torch.nn.MultiheadAttention where it can; else, as models do, F.linear around attention."""
+    """torch.nn.MultiheadAttention: one width, and no opening but a mask and a bias."""
     weights, biases = (w_q, w_k, w_v, w_o), (b_q, b_k, b_v, b_o)
-    plain = all(option is None for option in (cos, scale, sink, keep, softcap))
-    if plain and fits_module(x, weights, biases, H):
-        visible = both(mask, q_offset, x.shape[1], (x if context is None else context).shape[1])
-        return multi_head_module(x, context, weights, biases, H, visible, bias)
-    source = x if context is None else context
-    q = F.linear(x, w_q.T, b_q).unflatten(-1, (H, -1)).transpose(-3, -2)
-    k = F.linear(source, w_k.T, b_k).unflatten(-1, (G or H, -1)).transpose(-3, -2)
-    v = F.linear(source, w_v.T, b_v).unflatten(-1, (G or H, -1)).transpose(-3, -2)
-    if cos is not None and sin is not None:
-        q, k = rope(q, cos, sin, interleaved=interleaved), rope(k, cos, sin, interleaved=interleaved)
-    options: dict[str, Any] = {"p": p, "q_offset": q_offset, "scale": scale, "softcap": softcap}
-    y = attention(q, k, v, bias, sink, mask, keep, **options)["y"]
-    return F.linear(y.transpose(-3, -2).flatten(-2), w_o.T, b_o)
+    plain = all(option is None for option in (G, cos, scale, sink, keep, softcap))
+    require(plain and fits_module(x, weights, biases, H), "torch.nn.MultiheadAttention knows one width and no openings")
+    visible = both(mask, q_offset, x.shape[1], (x if context is None else context).shape[1])
+    return multi_head_module(x, context, weights, biases, H, visible, bias)
 
 
 def fits_module(x: Tensor, weights: Sequence[Tensor], biases: Sequence[Tensor | None], H: int) -> bool:
@@ -249,47 +232,19 @@ def multi_head_module(
     return torch.func.functional_call(module, parameters, (x, source, source), options)[0]
 
 
-def mla_attention(
-    q: Tensor,
-    latent: Tensor,
-    k_rope: Tensor,
-    norm_weight: Tensor,
-    w_uk: Tensor,
-    w_uv: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    mask: Tensor | None = None,
-    *,
-    q_offset: int,
-    eps: float = 1e-6,
-    scale: float | None = None,
-    interleaved: bool = True,
-) -> dict[str, Tensor]:
-    """DeepSeek's attention, unpacked: one latent a token, and one turned key for all heads."""
-    H, T, width = q.shape[-3:]
-    N = width - k_rope.shape[-1]
-    c = F.rms_norm(latent, latent.shape[-1:], norm_weight, eps=eps)
-    k_nope = F.linear(c, w_uk.T).unflatten(-1, (H, -1)).transpose(-3, -2)
-    v = F.linear(c, w_uv.T).unflatten(-1, (H, -1)).transpose(-3, -2)
-    k_turned = rope(k_rope.unsqueeze(-3), cos, sin, interleaved=interleaved)
-    k = torch.cat((k_nope, k_turned.expand(*k_nope.shape[:-1], -1)), dim=-1)
-    rows = slice(q_offset, q_offset + T)
-    q_turned = rope(q[..., N:].contiguous(), cos[rows], sin[rows], interleaved=interleaved)
-    return attention(torch.cat((q[..., :N], q_turned), dim=-1), k, v, mask=mask, q_offset=q_offset, scale=scale)
-
-
-OPS: dict[str, Any] = {
-    **EMBEDDING_OPS,
-    "dropout": dropout,
-    "transformer_embedding": transformer_embedding,
-    **ROTARY,
-    "alibi_slopes": alibi_slopes,
-    "alibi": alibi,
-    **pytorch_bias.OPS,
+OPS: dict[str, Function] = {
+    "token_embedding": token_embedding,
+    "renorm_table": renorm_table,
+    "tied_head": tied_head,
+    "segment_embedding": segment_embedding,
+    "learned_position": learned_position,
+    "interpolate_positions": interpolate_positions,
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
     "linear": linear,
     "softmax": softmax,
+    "rms_qk_norm": rms_qk_norm,
+    "l2_qk_norm": l2_qk_norm,
     "attention": attention,
     "multi_head_attention": multi_head_attention,
-    "mla_attention": mla_attention,
-    **pytorch_attention.OPS,
 }

@@ -1,4 +1,7 @@
-"""Door 3 in PyTorch, as model repositories write it: distances in float32 at least, tables read by index or gather."""
+"""Door 3 over PyTorch's arrays, as model repositories write it: tables read by index or gather.
+
+Distances are float32 at least.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from conformance.pytorch_rotary import wide
+from conformance.formulas_rotary import wide
 
 
 def behind(T: int, S: int, q_offset: int = 0) -> Tensor:
@@ -18,6 +21,20 @@ def behind(T: int, S: int, q_offset: int = 0) -> Tensor:
 
 
 # of the distance alone
+
+
+def alibi_slopes(*, H: int, max_bias: float = 8, dtype: str = "float64") -> Tensor:
+    """The list that models build once, in Python floats."""
+    n = 2 ** math.floor(math.log2(H))
+    slopes = [2 ** (-max_bias * h / n) for h in range(1, n + 1)]
+    slopes += [2 ** (-max_bias * h / (2 * n)) for h in range(1, 2 * n, 2)][: H - n]
+    return torch.tensor(slopes, dtype=getattr(torch, dtype))
+
+
+def alibi(slopes: Tensor, *, T: int, S: int, q_offset: int = 0, key_only: bool = False) -> Tensor:
+    i, j = torch.arange(q_offset, q_offset + T).unsqueeze(1), torch.arange(S)
+    distance = (j.expand(T, S) if key_only else -(i - j).abs()).to(wide(slopes.dtype))
+    return (slopes.to(distance.dtype).view(-1, 1, 1) * distance).to(slopes.dtype)
 
 
 def t5_buckets(relative: Tensor, *, N: int = 32, max_distance: int = 128, bidirectional: bool = True) -> Tensor:
@@ -214,6 +231,8 @@ def fox(gate_logits: Tensor, *, T: int, q_offset: int = 0) -> Tensor:
 
 
 OPS: dict[str, Callable[..., Tensor]] = {
+    "alibi_slopes": alibi_slopes,
+    "alibi": alibi,
     "t5_buckets": t5_buckets,
     "t5_bias": t5_bias,
     "kerple_log": kerple_log,

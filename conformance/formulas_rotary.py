@@ -1,4 +1,4 @@
-"""Door 2 in PyTorch, as model repositories write it: frequencies and angles in float32 at least."""
+"""Door 2 over PyTorch's arrays, as model repositories write it: frequencies and angles in float32 at least."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ def query_temperature(x: Tensor, positions: Tensor, *, scale: float = 0.1, step:
     return (x * factor.unsqueeze(-1)).to(x.dtype)
 
 
-ROTARY: dict[str, Callable[..., Tensor | Tables]] = {
+OPS: dict[str, Callable[..., Tensor | Tables]] = {
     "rope_frequencies": rounded(lambda D, dtype, base=10000.0: inv_freq(D, base, dtype)),
     "linear_frequencies": rounded(linear),
     "ntk_frequencies": rounded(ntk),

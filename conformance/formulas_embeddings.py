@@ -1,4 +1,4 @@
-"""Door 1 in PyTorch: its own functions where it has them, else what model code writes by hand."""
+"""Door 1 over PyTorch's arrays, as model code writes it by hand."""
 
 from __future__ import annotations
 
@@ -10,39 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from conformance.pytorch_rotary import wide
-
-
-def token_embedding(
-    ids: Tensor,
-    weight: Tensor,
-    *,
-    scale_by_sqrt_width: bool = False,
-    padding_idx: int | None = None,
-    scale_grad_by_freq: bool = False,
-) -> Tensor:
-    # its gradient adds up in 16 bits where the weight has 16, on the CPU
-    y = F.embedding(ids, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
-    return y * math.sqrt(weight.shape[1]) if scale_by_sqrt_width else y
-
-
-def renorm_table(ids: Tensor, weight: Tensor, *, max_norm: float, eps: float = 1e-7) -> Tensor:
-    """F.embedding renorms in place; its eps is fixed, so another one is written by hand."""
-    if eps == 1e-7:
-        table = weight.clone()
-        F.embedding(ids, table, max_norm=max_norm)
-        return table
-    norm = torch.linalg.vector_norm(weight, dim=-1, keepdim=True)
-    scaled = torch.where(norm > max_norm, weight * (max_norm / (norm + eps)), weight)
-    return torch.where(torch.isin(torch.arange(len(weight)), ids)[:, None], scaled, weight)
-
-
-def tied_head(h: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    return F.linear(h, weight, bias)
-
-
-def segment_embedding(segments: Tensor, weight: Tensor) -> Tensor:
-    return F.embedding(segments, weight)
+from conformance.formulas_rotary import wide
 
 
 def positions_from_offset(*, T: int, start: int = 0, offset: int = 0) -> Tensor:
@@ -58,28 +26,6 @@ def positions_in_documents(documents: Tensor, *, first: int = 0) -> Tensor:
     t = torch.arange(documents.shape[-1]).expand(documents.shape)
     begins = torch.diff(documents, prepend=documents[..., :1]) != 0
     return first + t - torch.where(begins, t, 0).cummax(dim=-1).values
-
-
-def learned_position(positions: Tensor, weight: Tensor, *, padding_idx: int | None = None) -> Tensor:
-    return F.embedding(positions, weight, padding_idx)
-
-
-def interpolate_positions(
-    weight: Tensor,
-    *,
-    height: int,
-    width: int,
-    new_height: int,
-    new_width: int,
-    prefix: int = 0,
-    antialias: bool = False,
-) -> Tensor:
-    """F.interpolate on the grid as a picture, in float32 at least, as DINOv2 and timm do: in 16 bits weights suffer."""
-    grid = weight[prefix:].to(wide(weight.dtype)).reshape(1, height, width, -1).permute(0, 3, 1, 2)
-    size = (new_height, new_width)
-    resized = F.interpolate(grid, size=size, mode="bicubic", align_corners=False, antialias=antialias)
-    rows = resized.permute(0, 2, 3, 1).reshape(new_height * new_width, -1)
-    return torch.cat([weight[:prefix], rows.to(weight.dtype)])
 
 
 def sinusoidal(
@@ -162,14 +108,6 @@ def cape(
     return sinusoidal(p, C=C, base=base, dtype=dtype)
 
 
-def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, *, eps: float = 1e-5) -> Tensor:
-    return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
-
-
-def rms_norm(x: Tensor, weight: Tensor | None = None, *, eps: float = 1e-6, unit_offset: bool = False) -> Tensor:
-    return F.rms_norm(x, x.shape[-1:], 1 + weight if unit_offset and weight is not None else weight, eps)
-
-
 def bert_embedding(
     ids: Tensor,
     segments: Tensor,
@@ -189,26 +127,52 @@ def bert_embedding(
     positions = torch.arange(ids.shape[-1]) if positions is None else positions
     total = F.embedding(ids, weight, padding_idx) + F.embedding(segments, segment_weight)
     total = total + F.embedding(positions, position_weight, position_padding_idx)
-    y = layer_norm(total, norm_weight, norm_bias, eps=eps)
+    y = F.layer_norm(total, total.shape[-1:], norm_weight, norm_bias, eps)
     return y if keep is None else keep * y * (1.0 / (1.0 - p))
 
 
-EMBEDDING_OPS: dict[str, Callable[..., Tensor]] = {
-    "token_embedding": token_embedding,
-    "renorm_table": renorm_table,
-    "tied_head": tied_head,
-    "segment_embedding": segment_embedding,
+def dropout(x: Tensor, keep: Tensor, *, p: float) -> Tensor:
+    """F.dropout draws its own mask; this is what it then does with it."""
+    return keep * x * (1.0 / (1.0 - p))
+
+
+def transformer_embedding(
+    ids: Tensor,
+    weight: Tensor,
+    position_weight: Tensor | None = None,
+    keep: Tensor | None = None,
+    *,
+    position: str = "sinusoidal",
+    scale_by_sqrt_width: bool = True,
+    padding_idx: int | None = None,
+    start: int = 0,
+    base: float = 10000.0,
+    p: float = 0.0,
+    batch_first: bool = True,
+) -> Tensor:
+    C, T = weight.shape[1], ids.shape[-1 if batch_first else 0]
+    x = F.embedding(ids, weight, padding_idx)
+    x = x * math.sqrt(C) if scale_by_sqrt_width else x
+    along_time = (T, C) if batch_first else (T, *(1,) * (ids.ndim - 1), C)
+    positions = torch.arange(start, start + T)
+    if position_weight is not None:
+        x = x + F.embedding(positions, position_weight).view(along_time)
+    elif position == "sinusoidal":
+        dtype = str(weight.dtype).removeprefix("torch.")
+        x = x + sinusoidal(positions, C=C, base=base, dtype=dtype).view(along_time)
+    return x if keep is None else dropout(x, keep, p=p)
+
+
+OPS: dict[str, Callable[..., Tensor]] = {
     "positions_from_offset": positions_from_offset,
     "positions_from_padding": positions_from_padding,
     "positions_in_documents": positions_in_documents,
-    "learned_position": learned_position,
-    "interpolate_positions": interpolate_positions,
     "sinusoidal": sinusoidal,
     "relative_shift_matrix": relative_shift_matrix,
     "sinusoidal_2d": sinusoidal_2d,
     "timestep_embedding": timestep_embedding,
     "cape": cape,
-    "layer_norm": layer_norm,
-    "rms_norm": rms_norm,
     "bert_embedding": bert_embedding,
+    "dropout": dropout,
+    "transformer_embedding": transformer_embedding,
 }

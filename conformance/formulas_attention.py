@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from conformance.pytorch_rotary import wide
+from conformance.formulas_rotary import rope, wide
 
 
 def causal_mask(*, T: int, S: int, q_offset: int) -> Tensor:
@@ -172,6 +173,99 @@ def merge_blocks(y1: Tensor, lse1: Tensor, y2: Tensor, lse2: Tensor) -> dict[str
     return {"y": shares[..., :1] * y1 + shares[..., 1:] * y2, "lse": lse.masked_fill(empty[..., 0], -math.inf)}
 
 
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None = None,
+    sink: Tensor | None = None,
+    mask: Tensor | None = None,
+    keep: Tensor | None = None,
+    *,
+    p: float = 0.0,
+    q_offset: int | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+) -> dict[str, Tensor]:
+    visible = both(mask, q_offset, q.shape[-2], k.shape[-2])
+    return attend(q, k, v, bias, sink, visible, keep, p, scale, softcap)
+
+
+def both(mask: Tensor | None, q_offset: int | None, T: int, S: int) -> Tensor | None:
+    """Return the boolean mask that keeps what mask and causality both keep."""
+    if q_offset is None:
+        return mask
+    causal = torch.arange(S) <= torch.arange(T).unsqueeze(1) + q_offset
+    return causal if mask is None else mask & causal
+
+
+def multi_head_attention(
+    x: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    b_q: Tensor | None = None,
+    b_k: Tensor | None = None,
+    b_v: Tensor | None = None,
+    b_o: Tensor | None = None,
+    context: Tensor | None = None,
+    cos: Tensor | None = None,
+    sin: Tensor | None = None,
+    bias: Tensor | None = None,
+    sink: Tensor | None = None,
+    mask: Tensor | None = None,
+    keep: Tensor | None = None,
+    *,
+    H: int,
+    G: int | None = None,
+    p: float = 0.0,
+    q_offset: int | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    interleaved: bool = True,
+) -> Tensor:
+    """F.linear around attention, as models do."""
+    source = x if context is None else context
+    q = F.linear(x, w_q.T, b_q).unflatten(-1, (H, -1)).transpose(-3, -2)
+    k = F.linear(source, w_k.T, b_k).unflatten(-1, (G or H, -1)).transpose(-3, -2)
+    v = F.linear(source, w_v.T, b_v).unflatten(-1, (G or H, -1)).transpose(-3, -2)
+    if cos is not None and sin is not None:
+        q, k = rope(q, cos, sin, interleaved=interleaved), rope(k, cos, sin, interleaved=interleaved)
+    options: dict[str, Any] = {"p": p, "q_offset": q_offset, "scale": scale, "softcap": softcap}
+    y = attention(q, k, v, bias, sink, mask, keep, **options)["y"]
+    return F.linear(y.transpose(-3, -2).flatten(-2), w_o.T, b_o)
+
+
+def mla_attention(
+    q: Tensor,
+    latent: Tensor,
+    k_rope: Tensor,
+    norm_weight: Tensor,
+    w_uk: Tensor,
+    w_uv: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    mask: Tensor | None = None,
+    *,
+    q_offset: int,
+    eps: float = 1e-6,
+    scale: float | None = None,
+    interleaved: bool = True,
+) -> dict[str, Tensor]:
+    """DeepSeek's attention, unpacked: one latent a token, and one turned key for all heads."""
+    H, T, width = q.shape[-3:]
+    N = width - k_rope.shape[-1]
+    c = F.rms_norm(latent, latent.shape[-1:], norm_weight, eps=eps)
+    k_nope = F.linear(c, w_uk.T).unflatten(-1, (H, -1)).transpose(-3, -2)
+    v = F.linear(c, w_uv.T).unflatten(-1, (H, -1)).transpose(-3, -2)
+    k_turned = rope(k_rope.unsqueeze(-3), cos, sin, interleaved=interleaved)
+    k = torch.cat((k_nope, k_turned.expand(*k_nope.shape[:-1], -1)), dim=-1)
+    rows = slice(q_offset, q_offset + T)
+    q_turned = rope(q[..., N:].contiguous(), cos[rows], sin[rows], interleaved=interleaved)
+    return attention(torch.cat((q[..., :N], q_turned), dim=-1), k, v, mask=mask, q_offset=q_offset, scale=scale)
+
+
 OPS: dict[str, Callable[..., Tensor | dict[str, Tensor]]] = {
     "causal_mask": causal_mask,
     "window_mask": window_mask,
@@ -186,4 +280,7 @@ OPS: dict[str, Callable[..., Tensor | dict[str, Tensor]]] = {
     "attention_decode": attention_decode,
     "blocked_attention": blocked_attention,
     "merge_blocks": merge_blocks,
+    "attention": attention,
+    "multi_head_attention": multi_head_attention,
+    "mla_attention": mla_attention,
 }

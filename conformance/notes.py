@@ -1,0 +1,63 @@
+"""What stands below a framework's table: what is not claimed and why, and what does not pass and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from conformance.measure import OTHER, Result
+from conformance.processes import Run
+from refimpl.exact.profiles import PROFILES
+from refimpl.fixtures.read import Pack
+from refimpl.mistakes import MISTAKES
+
+SHOWN = 6  # cases by name
+
+
+def not_claimed(run: Run, pack: Pack) -> str:
+    """Return the reasons why cases of the listed ops are left out."""
+    lines = []
+    for op, claim in run.claims.ops.items():
+        reasons: dict[str, set[str]] = {}
+        for entry in claim.get("except", []):
+            some = {case.id for case in pack.cases if fnmatchcase(case.id, entry["cases"])}
+            reasons.setdefault(entry["reason"], set()).update(some)
+        lines += [f"- `{op}`, {len(some)}: {reason}" for reason, some in reasons.items()]
+        if isinstance(claim.get("gradients", True), list) or claim.get("gradients", True) is False:
+            named = ", ".join(claim["gradients"] or ["none"])
+            lines.append(f"- `{op}`, gradients: {named} only")
+    return "\n".join(["Not claimed, of these ops:", "", *lines]) if lines else ""
+
+
+def failures(run: Run) -> str:
+    """Return the table of what does not pass, a line a reason."""
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    for one in run.results or []:
+        for reason, seen in one.why:
+            groups.setdefault((_verdict(one), reason, seen), []).append(one)
+    if not groups:
+        return "Nothing claimed fails." if run.results else ""
+    lines = ["| verdict | why | cases | profiles | results | reproducer |", "|---|---|---|---|---|---|"]
+    for (verdict, reason, seen), some in groups.items():
+        cases = list(dict.fromkeys(f"`{one.id}`" for one in some))
+        more = [f"and {len(cases) - SHOWN} more"] if len(cases) > SHOWN else []
+        profiles = [profile for profile in PROFILES if any(one.profile == profile for one in some)]
+        results = sorted({name for one in some for name in one.failing})
+        columns = (verdict, reason, _list([*cases[:SHOWN], *more]), _list(profiles), _list(results), _link(seen))
+        lines.append(f"| {' | '.join(columns)} |")
+    return "\n".join(lines)
+
+
+def _verdict(one: Result) -> str:
+    """Return what a result is called; a mistake of the registry by its name."""
+    if one.status == OTHER:
+        return f"other convention: `{one.mistake}`"
+    return f"fails: `{one.mistake}`" if one.mistake in MISTAKES else "fails"
+
+
+def _link(seen: str) -> str:
+    return f"[{seen.rsplit('/', 1)[-1]}]({seen})" if seen else "–"
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(words)

@@ -1,0 +1,83 @@
+"""A process a framework, some at a time, each with one thread, and a progress bar each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from conformance.claims import Claims, read
+from conformance.measure import Result
+from conformance.worker import NOT_INSTALLED
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+
+class Run(NamedTuple):
+    """What came of one framework; no results where it is not installed."""
+
+    name: str
+    claims: Claims
+    results: list[Result] | None
+    detail: str = ""
+    version: str = ""
+    about: str = ""
+    seconds: float = 0.0
+
+    @property
+    def surprises(self) -> list[Result]:
+        return [one for one in self.results or [] if one.surprise]
+
+
+def run_all(names: Sequence[str], fixtures: Path, jobs: int) -> list[Run]:
+    """Measure frameworks side by side; the results come in the order of the names."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with (
+        Progress(*columns, console=Console(stderr=True)) as bars,
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        tasks = {name: bars.add_task(name, start=False, total=None) for name in names}
+        return list(pool.map(lambda name: _run(name, fixtures, Path(folder), bars, tasks[name]), names))
+
+
+def _run(name: str, fixtures: Path, folder: Path, bars: Progress, task: TaskID) -> Run:
+    """Start a worker, follow it, and read what it wrote."""
+    results, errors = folder / f"{name}.json", folder / f"{name}.log"
+    command = [sys.executable, "-m", "conformance.worker", name, str(results), "--fixtures", str(fixtures)]
+    started = time.monotonic()
+    bars.start_task(task)
+    with (
+        errors.open("w") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | ONE_THREAD) as worker,
+    ):
+        assert worker.stdout is not None
+        first = worker.stdout.readline().strip()
+        bars.update(task, total=int(first) if first.isdigit() else 0)
+        for _ in worker.stdout:
+            bars.advance(task)
+    seconds = time.monotonic() - started
+    if worker.returncode == NOT_INSTALLED:
+        return Run(name, read(name), None, f"not installed ({first})")
+    if worker.returncode:
+        raise RuntimeError(f"conformance.{name}: exit status {worker.returncode}\n{errors.read_text()[-2000:]}")
+    found = json.loads(results.read_text("utf-8"))
+    return Run(
+        name, read(name), [_result(one) for one in found["results"]], "", found["version"], found["about"], seconds
+    )
+
+
+def _result(fields: dict) -> Result:
+    """Read a result back: JSON has lists where there were tuples."""
+    fields["why"] = tuple(tuple(pair) for pair in fields["why"])
+    return Result(**fields | {"failing": tuple(fields["failing"])})
