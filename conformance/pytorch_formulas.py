@@ -2,8 +2,8 @@
 
     refimpl check --entry conformance.pytorch_formulas:run
 
-What is checked is the fixtures, against one more author, and PyTorch's elementary operations with its autograd; nobody's
-public function is. The formulas are those that model repositories write by hand.
+What is checked is the fixtures, against one more author, and PyTorch's elementary operations with its autograd;
+nobody's public function is. The formulas are those that model repositories write by hand.
 """
 
 from __future__ import annotations

@@ -1,0 +1,8 @@
+"""BLOOM's slopes are powers of a base that was rounded to float32: 2^-1, the second of 25, comes out below 0.5."""
+
+import torch
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+
+slopes = build_alibi_tensor(torch.ones(1, 2), 25, torch.float32)[:, 0, 1]
+print(f"{slopes[1]:.9f}")
+assert slopes[1] != 0.5
