@@ -139,6 +139,9 @@ def export(
 
 @app.command()
 def check(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND ARG ...", help="Gets --in REQ --out OUT.")
+    ] = None,
     entry: Annotated[
         str | None, typer.Option(metavar="MODULE:FUNCTION", help="run(op, params, inputs, want) -> arrays.")
     ] = None,
@@ -149,7 +152,13 @@ def check(
     profile: Annotated[list[str] | None, typer.Option(metavar="P", callback=usage.profiles, help=PROFILE_HELP)] = None,
     forward: Annotated[bool, typer.Option("--forward", help="Ask for outputs only, no gradients.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Suspicious results fail as well.")] = False,
+    claims: Annotated[Path | None, typer.Option(metavar="FILE", help="What the implementation says it does.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="A case; --entry then runs apart. A command's default: 60.")
+    ] = None,
+    memory: Annotated[float | None, typer.Option(metavar="GIB", help="A process; --entry then runs apart.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there too.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="The same, in JUnit's XML.")] = None,
     selftest: Annotated[bool, typer.Option("--selftest", help="Check the checker: wrong results must fail.")] = False,
 ) -> None:
     """Check an implementation, and name its bugs.
@@ -159,23 +168,18 @@ def check(
     \b
     refimpl check --entry mypackage.adapter:run
     refimpl check --entry adapter:run --op attention --profile f32 --profile bf16 --strict
+    refimpl check --op rope -- ./my_kernel --fast     any language: docs/checker.md
     """
     with usage.statuses():
         from .check.command import run_check
+        from .check.options import Options
 
-        raise typer.Exit(
-            run_check(
-                entry,
-                fixtures=fixtures,
-                ops=op or [],
-                profiles=profile or [],
-                forward=forward,
-                strict=strict,
-                json_path=json,
-                selftest=selftest,
-                console=out_console,
-            )
-        )
+        limits = {"timeout": timeout, "memory": memory}
+        reports = {"json": json, "junit": junit, "claims": claims}
+        chosen = {"fixtures": fixtures, "ops": op or [], "profiles": profile or []}
+        how = {"forward": forward, "strict": strict, "selftest": selftest}
+        options = Options(entry, command or [], **chosen, **how, **limits, **reports)
+        raise typer.Exit(run_check(options, out_console))
 
 
 @app.command("list")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -14,8 +13,7 @@ import platformdirs
 
 from ..fixtures.read import FixtureError
 from ..fixtures.verify import verify
-
-PACKAGE = Path(__file__).parents[1]
+from .process import PACKAGE, package_environment
 
 
 def cached(ops: Sequence[str] = ()) -> Path:
@@ -58,7 +56,6 @@ def _build(folder: Path, ops: Sequence[str]) -> None:
     """Build in a process of its own: the workers of a build import the main script, which may not be made for that."""
     command = [sys.executable, "-m", "refimpl", "build", "--out", str(folder)]
     command += [word for op in ops for word in ("--op", op)]
-    path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": path}, check=False)
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, env=package_environment(), check=False)
     if done.returncode:
         raise FixtureError(f"{folder}: not built, `refimpl build` ended with status {done.returncode}")

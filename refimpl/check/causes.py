@@ -28,8 +28,12 @@ def failures(verdicts: Sequence[Verdict], strict: bool) -> list[Verdict]:
 
 def cause(v: Verdict) -> Cause:
     """Return why a case failed."""
+    if v.answer.status == "unsupported":
+        return Cause("claimed, but unsupported", v.answer.detail)
     if v.answer.status in ("error", "rejected"):
         return Cause("exception", v.answer.detail)
+    if v.answer.status in ("crash", "hang"):
+        return Cause(v.answer.status, v.answer.detail)
     if v.answer.problems:
         return Cause("protocol broken", "; ".join(v.answer.problems))
     if v.diagnosis and v.diagnosis.mistakes:
@@ -38,7 +42,7 @@ def cause(v: Verdict) -> Cause:
         return Cause("unknown difference")
     if v.status == "suspicious":
         return Cause("suspicious", f"within tolerance, but over {SUSPICIOUS} × as far off as an honest run")
-    return Cause("wrong dtype")
+    return Cause("a known failure passes", v.claim) if v.claim else Cause("wrong dtype")
 
 
 def by_cause(failed: Sequence[Verdict]) -> dict[Cause, list[Verdict]]:

@@ -1,4 +1,4 @@
-"""The command `refimpl check`: from arguments to an exit status."""
+"""The command `refimpl check`: from options to an exit status."""
 
 from __future__ import annotations
 
@@ -9,70 +9,65 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from ..errors import require, require_one_of
-from ..exact.profiles import PROFILES
 from ..fixtures.canonical import dump
 from ..fixtures.read import FixtureError, Pack, read
 from ..fixtures.verify import verify
-from ..ops import OPS
 from .cache import cached
 from .causes import failures
+from .claims import Claims, divide, held_to, load_claims, require_in_pack
 from .controls import print_controls, run_controls
-from .entry import EntryError, Implementation, load
+from .entry import EntryError
+from .junit import junit
+from .options import Asker, Options, asker, require_usable
+from .process import CannotStart
 from .progress import progress
 from .record import record
 from .report import print_report
-from .run import Pair, judge_all, pairs
+from .run import Pair, assess_all, pairs
 from .verdict import Verdict
 
 PASSED, FAILED, USAGE, INTEGRITY, PROTOCOL = range(5)
 
 
-class Run(NamedTuple):
-    """What is checked, against what, and how."""
+class Found(NamedTuple):
+    """All verdicts, and what broke the protocol beside them."""
 
-    entry: str
-    implementation: Implementation
-    pack: Pack
-    chosen: list[Pair]
-    forward: bool
-    strict: bool
+    verdicts: list[Verdict]
+    breaches: list[str]
 
 
-def run_check(
-    entry: str | None,
-    *,
-    fixtures: Path | str | None = None,
-    ops: Sequence[str] = (),
-    profiles: Sequence[str] = (),
-    forward: bool = False,
-    strict: bool = False,
-    json_path: Path | str | None = None,
-    selftest: bool = False,
-    console: Console | None = None,
-) -> int:
+def run_check(options: Options, console: Console | None = None) -> int:
     """Check an implementation, or with `selftest` the checker itself, and return the exit status.
 
-    With `forward` only outputs are asked for, no gradients.
-
-    0 every case passes · 1 a case fails, or none could be compared · 2 usage · 3 fixtures missing, changed or empty ·
-    4 no answer kept to the protocol.
+    0 every claimed case passes · 1 a case fails, or none could be compared · 2 usage · 3 fixtures missing, changed,
+    empty or fewer than claimed · 4 the implementation broke the protocol, or does not start.
     """
     console = console or Console(highlight=False)
+    breaches: list[str] = []
     try:
-        implementation = _usable(entry, ops, profiles, json_path, selftest)
+        require_usable(options)
+        claims = None if options.claims is None else load_claims(options.claims)
+        ask = None if options.selftest else asker(options, breaches.append)
     except (EntryError, ValueError) as error:
         return _end(USAGE, error)
+    except CannotStart as error:
+        return _end(PROTOCOL, error)
     try:
-        pack = open_pack(fixtures, ops, gradients=not forward)
-        chosen = pairs(pack.cases, profiles)
+        pack = open_pack(options.fixtures, options.ops, gradients=not options.forward)
+        chosen = pairs(pack.cases, options.profiles)
         if not chosen:
-            raise FixtureError(f"{', '.join(ops) or 'the pack'}: no case in profile {', '.join(profiles)}")
-        if implementation is None:
+            where = ", ".join(options.ops) or "the pack"
+            raise FixtureError(f"{where}: no case in profile {', '.join(options.profiles)}")
+        if ask is None:
             return FAILED if print_controls(console, run_controls(chosen)) else PASSED
-        return _report(Run(entry or "", implementation, pack, chosen, forward, strict), json_path, console)
+        if claims and (error := _unmatched(claims, pack, chosen, options.ops)):
+            return _end(USAGE, error)
+        found = Found(_judge(chosen, ask, claims), breaches)
     except FixtureError as error:
         return _end(INTEGRITY, error)
+    except CannotStart as error:
+        return _end(PROTOCOL, error)
+    return _report(found, options, claims, pack, console)
 
 
 def open_pack(fixtures: Path | str | None, ops: Sequence[str], *, gradients: bool = True) -> Pack:
@@ -82,47 +77,53 @@ def open_pack(fixtures: Path | str | None, ops: Sequence[str], *, gradients: boo
     return read(cached(ops) if fixtures is None else fixtures, ops, gradients=gradients)
 
 
-def status(verdicts: Sequence[Verdict], strict: bool) -> int:
+def status(verdicts: Sequence[Verdict], strict: bool, breaches: Sequence[str] = ()) -> int:
     """Return the exit status that the verdicts deserve."""
-    asked = [v for v in verdicts if v.status != "unsupported"]
-    if asked and all(v.answer.problems for v in asked):
+    failed = failures(verdicts, strict)
+    if breaches or any(v.answer.problems for v in failed):
         return PROTOCOL
-    return PASSED if asked and not failures(verdicts, strict) else FAILED
+    asked = [v for v in verdicts if v.status not in ("unsupported", "not claimed")]
+    if asked and all(v.answer.status in ("crash", "hang") for v in asked):
+        return PROTOCOL
+    return PASSED if asked and not failed else FAILED
 
 
-def _report(run: Run, json_path: Path | str | None, console: Console) -> int:
-    """Judge, print, write, and return the exit status."""
-    with progress("checking", len(run.chosen)) as done:
-        verdicts = judge_all(run.chosen, run.implementation, done=lambda case: done(case.id))
-    manifest = run.pack.manifest
-    title = f"{run.entry} against fixtures {manifest['version']}" + (", outputs only" if run.forward else "")
-    print_report(console, verdicts, title=title, strict=run.strict)
-    result = status(verdicts, run.strict)
-    if json_path is not None:
-        options = {"forward": run.forward, "strict": run.strict}
-        found = record(verdicts, entry=run.entry, manifest=manifest, options=options, status=result)
-        Path(json_path).write_bytes(dump(found))
-    return result
+def _unmatched(claims: Claims, pack: Pack, chosen: Sequence[Pair], ops: Sequence[str]) -> ValueError | None:
+    try:
+        require_in_pack(claims, pack.ids, chosen, ops)
+    except ValueError as error:
+        return error
+    return None
 
 
-def _usable(
-    entry: str | None, ops: Sequence[str], profiles: Sequence[str], json_path: Path | str | None, selftest: bool
-) -> Implementation | None:
-    """Look at everything that the user gave before any work begins."""
-    for op in ops:
-        require_one_of("--op", op, list(OPS))
-    for profile in profiles:
-        require_one_of("--profile", profile, list(PROFILES))
-    if json_path is not None:
-        folder = Path(json_path).resolve().parent
-        require(
-            folder.is_dir(), "--json", f"{json_path}: there is no folder {folder}", "a file in a folder that exists"
+def _judge(chosen: Sequence[Pair], ask: Asker, claims: Claims | None) -> list[Verdict]:
+    """Ask about what is claimed, and return all verdicts in the order of the pairs."""
+    claimed, others = divide(claims, chosen) if claims else (list(chosen), [])
+    with progress("checking", len(claimed)) as done:
+        verdicts = assess_all(claimed, ask(claimed), done=lambda case: done(case.id))
+    if claims:
+        verdicts = [held_to(claims, v) for v in verdicts]
+    place = {(case.id, profile): i for i, (case, profile) in enumerate(chosen)}
+    return sorted([*verdicts, *others], key=lambda v: place[v.id, v.profile])
+
+
+def _report(found: Found, options: Options, claims: Claims | None, pack: Pack, console: Console) -> int:
+    """Print, write, and return the exit status."""
+    verdicts, breaches = found
+    said = f", as {claims.name} claims" if claims else ""
+    said += ", outputs only" if options.forward else ""
+    title = f"{options.title} against fixtures {pack.manifest['version']}{said}"
+    print_report(console, verdicts, title=title, strict=options.strict, breaches=breaches)
+    result = status(verdicts, options.strict, breaches)
+    if options.json is not None:
+        known = {"forward": options.forward, "strict": options.strict, "claims": claims.name if claims else None}
+        whole = record(
+            verdicts, entry=options.title, manifest=pack.manifest, options=known, status=result, breaches=breaches
         )
-        require(not Path(json_path).is_dir(), "--json", f"the folder {json_path}", "a file")
-    if selftest:
-        return None
-    require(entry is not None, "--entry", "nothing", "package.module:function")
-    return load(entry or "")
+        Path(options.json).write_bytes(dump(whole))
+    if options.junit is not None:
+        Path(options.junit).write_bytes(junit(verdicts, title=title, strict=options.strict, breaches=breaches))
+    return result
 
 
 def _end(status: int, error: Exception) -> int:

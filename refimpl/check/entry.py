@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .figures import printable
+
 Implementation = Callable[[str, dict[str, Any], dict[str, np.ndarray], list[str]], Mapping[str, Any]]
 SIGNATURE = "run(op, params, inputs, want) -> dict of arrays"
 PRINTED = 2000  # characters kept of what an implementation prints in one call
@@ -42,11 +44,12 @@ class Request(NamedTuple):
 class Answer(NamedTuple):
     """What came back."""
 
-    status: str  # "ok", "unsupported", "rejected" (ValueError), "error" (any other exception)
+    status: str  # "ok", "unsupported", "rejected" (ValueError), "error" (any other exception), "crash", "hang"
     outputs: Mapping[str, np.ndarray] = MappingProxyType({})  # those that were asked for and are arrays
     problems: tuple[str, ...] = ()  # breaches of the protocol
     detail: str = ""  # of the exception
     printed: str = ""
+    extra: tuple[str, ...] = ()  # names of outputs that were not asked for
 
 
 def load(name: str) -> Implementation:
@@ -79,12 +82,12 @@ def ask(implementation: Implementation, request: Request) -> Answer:
         with redirect_stdout(stream), redirect_stderr(stream), np.errstate():
             answer = answer_of(implementation(*arguments), request.want)
     except Unsupported as error:
-        answer = Answer("unsupported", detail=str(error))
+        answer = Answer("unsupported", detail=printable(error))
     except ValueError as error:
         answer = Answer("rejected", detail=_told(error))
     except (Exception, SystemExit) as error:
         answer = Answer("error", detail=_told(error))
-    return answer._replace(printed=tail.kept.decode(errors="replace").strip())
+    return answer._replace(printed=printable(tail.kept.decode(errors="replace").strip()))
 
 
 def answer_of(result: Any, want: Sequence[str]) -> Answer:
@@ -101,8 +104,8 @@ def answer_of(result: Any, want: Sequence[str]) -> Answer:
             outputs[name] = np.asarray(result[name])
         except Exception as error:
             problems.append(f"{name} is {_a(result[name])}, which np.asarray cannot read: {_first_line(error)}")
-    extra = [str(name) for name in result if name not in want]
-    return Answer("ok", outputs, (*problems, *(f"{name} was not asked for" for name in extra)))
+    extra = tuple(printable(name) for name in result if name not in want)
+    return Answer("ok", outputs, (*problems, *(f"{name} was not asked for" for name in extra)), extra=extra)
 
 
 class _Tail(io.BytesIO):
@@ -155,7 +158,7 @@ def _told(error: BaseException) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or ["no message"])[0][:300]
+    return printable((str(error).strip().splitlines() or ["no message"])[0][:300])
 
 
 def _short(filename: str) -> str:

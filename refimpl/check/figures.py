@@ -26,3 +26,16 @@ def apart(got: float, want: float) -> tuple[str, str]:
 def plural(n: int, word: str) -> str:
     """Write a number of things."""
     return f"{n} {word}" + ("" if n == 1 else "s")
+
+
+def size(bytes: int) -> str:
+    """Write a number of bytes."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if bytes >= unit:
+            return f"{bytes / unit:.3g} {name}"
+    return f"{bytes} bytes"
+
+
+def printable(text: object) -> str:
+    """Write what came from an implementation: control characters, which could move a terminal's cursor, as U+FFFD."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in str(text))

@@ -16,7 +16,13 @@ FORMAT = 1
 
 
 def record(
-    verdicts: Sequence[Verdict], *, entry: str, manifest: Mapping[str, Any], options: Mapping[str, bool], status: int
+    verdicts: Sequence[Verdict],
+    *,
+    entry: str,
+    manifest: Mapping[str, Any],
+    options: Mapping[str, Any],
+    status: int,
+    breaches: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the report of a run. Numbers that JSON lacks are strings: "nan", "inf", "-inf"."""
     found = {
@@ -25,6 +31,7 @@ def record(
         "fixtures": {key: manifest[key] for key in ("suite", "version", "tree_sha256")},
         "options": dict(options),
         "exit_status": status,
+        "protocol_breaches": list(breaches),
         "table": [line._asdict() for line in tallies(verdicts, options["strict"])],
         "verdicts": [_verdict(v) for v in verdicts],
     }
@@ -43,6 +50,8 @@ def _verdict(v: Verdict) -> dict[str, Any]:
     }
     if v.status == "failed":
         found["cause"] = cause(v).name
+    if v.claim:
+        found["claim"] = v.claim
     if v.answer.detail:
         found["detail"] = v.answer.detail
     if v.answer.problems:

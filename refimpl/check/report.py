@@ -22,10 +22,15 @@ from .verdict import Verdict
 SHOWN = 3  # cases a cause, with their figures
 LISTED = 6  # more of them by name alone
 PRINTED = 3  # last lines of what an implementation printed
+RARE = {"suspicious": "yellow", "unsupported": "dim", "known": "yellow", "unclaimed": "dim"}
+BESIDE = ("unsupported", "known failure", "not claimed", "suspicious")
+HEADINGS = {"known": "known failure", "unclaimed": "not claimed"}
 
 
-def print_report(console: Console, verdicts: Sequence[Verdict], *, title: str, strict: bool = False) -> None:
-    """Print the table, the failures by op and cause, and the closing line."""
+def print_report(
+    console: Console, verdicts: Sequence[Verdict], *, title: str, strict: bool = False, breaches: Sequence[str] = ()
+) -> None:
+    """Print the table, the failures by op and cause, what else broke the protocol, and the closing line."""
     console.print(Text(title, style="bold"))
     console.print(summary(tallies(verdicts, strict)))
     for op, group in groupby(failures(verdicts, strict), key=lambda v: v.op):
@@ -34,6 +39,8 @@ def print_report(console: Console, verdicts: Sequence[Verdict], *, title: str, s
         for why, some in by_cause(failed).items():
             print_cause(console, why, some)
         console.print()
+    for breach, times in Counter(breaches).items():
+        _line(console, Text.assemble(("protocol broken", "bold red"), f"  {breach}{f' ({times} ×)' * (times > 1)}"))
     _line(console, closing(verdicts, strict))
 
 
@@ -46,13 +53,12 @@ def plain(verdict: Verdict, width: int = 100) -> str:
 
 def summary(rows: Sequence[Tally]) -> Table:
     """Return the table by op and profile; what never occurs has no column."""
-    counted = {"cases": "", "passed": "green", "failed": "bold red", "suspicious": "yellow", "unsupported": "dim"}
-    rare = {name for name in ("suspicious", "unsupported") if not any(getattr(row, name) for row in rows)}
-    shown = [name for name in counted if name not in rare]
+    counted = {"cases": "", "passed": "green", "failed": "bold red"} | RARE
+    shown = [name for name in counted if name not in RARE or any(getattr(row, name) for row in rows)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if len(shown) > 3 else 1))
     table.add_column("op", no_wrap=True)
     table.add_column("profile", no_wrap=True)
-    for heading in (*shown, "worst budget", "× honest"):
+    for heading in (*(HEADINGS.get(name, name) for name in shown), "worst budget", "× honest"):
         table.add_column(heading, justify="right", min_width=max(map(len, heading.split())))
     above = ""
     for row in rows:
@@ -87,13 +93,13 @@ def closing(verdicts: Sequence[Verdict], strict: bool) -> Text:
     """Return the verdict in one line."""
     failed, passed = failures(verdicts, strict), [v for v in verdicts if v.status in ("passed", "suspicious")]
     counts = Counter(v.status for v in verdicts)
-    beside = "".join(f", {counts[status]} {status}" for status in ("unsupported", "suspicious") if counts[status])
+    beside = "".join(f", {counts[status]} {status}" for status in BESIDE if counts[status])
     if failed:
         names = Counter(cause(v).name for v in failed)
         causes = ", ".join(f"{name} ({n})" for name, n in names.most_common())
         return Text.assemble(("FAILED", "bold red"), f"  {len(failed)} of {len(verdicts)}{beside}: {causes}")
     if not passed:
-        return Text.assemble(("NOTHING CHECKED", "bold red"), f"  all {len(verdicts)} unsupported")
+        return Text.assemble(("NOTHING CHECKED", "bold red"), f"  none of {len(verdicts)} passed or failed{beside}")
     worst = max(passed, key=lambda v: v.budget)
     figure = f"worst budget {short(worst.budget)} in {worst.id}, {worst.profile}"
     return Text.assemble(("PASSED", "bold green"), f"  {len(passed)} of {len(verdicts)}{beside}; {figure}")

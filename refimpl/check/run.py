@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..fixtures.read import LoadedCase
 from ..ops import OPS
-from .entry import Implementation
-from .verdict import Verdict, judge
+from .entry import Answer, Implementation, ask
+from .request import request
+from .verdict import Verdict, assess
 
 Pair = tuple[LoadedCase, str]
 
@@ -24,11 +25,26 @@ def judge_all(
     chosen: Sequence[Pair], implementation: Implementation, *, done: Callable[[LoadedCase], None] = lambda case: None
 ) -> list[Verdict]:
     """Judge an implementation on all pairs; `done` hears of each one finished."""
-    verdicts = []
-    for case, profile in chosen:
-        verdicts.append(judge(case, profile, implementation))
+    return assess_all(chosen, asked(chosen, implementation), done=done)
+
+
+def asked(chosen: Iterable[Pair], implementation: Implementation) -> Iterator[tuple[Pair, Answer]]:
+    """Ask an implementation about each pair when its answer is wanted."""
+    return ((pair, ask(implementation, request(*pair))) for pair in chosen)
+
+
+def assess_all(
+    chosen: Sequence[Pair],
+    answers: Iterable[tuple[Pair, Answer]],
+    *,
+    done: Callable[[LoadedCase], None] = lambda case: None,
+) -> list[Verdict]:
+    """Compare answers, which come in any order, and return the verdicts in the order of the pairs."""
+    verdicts = {}
+    for (case, profile), answer in answers:
+        verdicts[case.id, profile] = assess(case, profile, answer)
         done(case)
-    return agreed(verdicts)
+    return agreed([verdicts[case.id, profile] for case, profile in chosen])
 
 
 def agreed(verdicts: list[Verdict]) -> list[Verdict]:

@@ -21,6 +21,8 @@ class Tally(NamedTuple):
     failed: int
     suspicious: int  # of the passed ones; with --strict of the failed
     unsupported: int
+    known: int  # failures that the claims name
+    unclaimed: int
     budget: float
     honest: float
 
@@ -43,4 +45,5 @@ def _tally(op: str, profile: str, verdicts: Sequence[Verdict], strict: bool) -> 
     passed, failed = (passed, failed + of["suspicious"]) if strict else (passed + of["suspicious"], failed)
     budget = max((v.budget for v in verdicts if v.outputs), default=math.nan)
     honest = max((v.honest for v in verdicts if v.outputs), default=math.nan)
-    return Tally(op, profile, len(verdicts), passed, failed, of["suspicious"], of["unsupported"], budget, honest)
+    beside = (of["suspicious"], of["unsupported"], of["known failure"], of["not claimed"])
+    return Tally(op, profile, len(verdicts), passed, failed, *beside, budget, honest)

@@ -20,10 +20,11 @@ class Verdict(NamedTuple):
     op: str
     profile: str
     comment: str
-    status: str  # "passed", "suspicious", "failed", "unsupported"
+    status: str  # "passed", "suspicious", "failed", "unsupported"; by a claims file "not claimed", "known failure"
     answer: Answer
     outputs: dict[str, Comparison]  # of what was returned, in the order of what was wanted
     diagnosis: Diagnosis | None = None  # where values are out
+    claim: str = ""  # why it is not claimed, or why it is known to fail
 
     @property
     def failing(self) -> dict[str, Comparison]:

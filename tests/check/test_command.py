@@ -13,6 +13,7 @@ from rich.console import Console
 from refimpl.check import verdict as verdict_module
 from refimpl.check.command import run_check
 from refimpl.check.compare import compare
+from refimpl.check.options import Options
 
 RIGHT = "tests.check.adapters:right"
 
@@ -23,8 +24,8 @@ def check(folder: Path) -> Any:
 
     def run(entry: str | None, **options: Any) -> tuple[int, str]:
         stream = io.StringIO()
-        options = {"fixtures": folder, "console": Console(file=stream, width=100)} | options
-        return run_check(entry, **options), stream.getvalue()
+        options = Options(entry, **{"fixtures": folder} | options)
+        return run_check(options, Console(file=stream, width=100)), stream.getvalue()
 
     return run
 
@@ -78,7 +79,7 @@ def test_breaking_the_protocol_everywhere_has_a_status_of_its_own(check: Any) ->
 def test_nothing_compared_is_not_a_pass(check: Any) -> None:
     status, text = check("tests.check.adapters:declines", profiles=["f32"])
     assert status == 1
-    assert "NOTHING CHECKED  all 11 unsupported" in text
+    assert "NOTHING CHECKED  none of 11 passed or failed, 11 unsupported" in text
 
 
 def test_unsupported_is_counted_and_not_failed(check: Any) -> None:
@@ -125,7 +126,7 @@ def test_strict_fails_what_is_suspicious(check: Any, monkeypatch: pytest.MonkeyP
         ("no_such_adapter:run", {}, ("no module 'no_such_adapter'",)),
         (RIGHT, {"ops": ["ropes"]}, ("--op", "'ropes'", "'rope'")),
         (RIGHT, {"profiles": ["fp32"]}, ("--profile", "'fp32'", "'f32'")),
-        (RIGHT, {"json_path": "/no/such/folder/report.json"}, ("--json", "/no/such/folder")),
+        (RIGHT, {"json": "/no/such/folder/report.json"}, ("--json", "/no/such/folder")),
     ],
 )
 def test_usage(
@@ -165,7 +166,7 @@ def test_missing_changed_or_empty_fixtures(
 def test_json_holds_everything_and_is_canonical(check: Any, tmp_path: Path) -> None:
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     for path in (first, second):
-        check("tests.check.adapters:nan", ops=["rope", "linear"], profiles=["f32", "bf16"], json_path=path)
+        check("tests.check.adapters:nan", ops=["rope", "linear"], profiles=["f32", "bf16"], json=path)
     assert first.read_bytes() == second.read_bytes()
     report = json.loads(first.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert (report["format"], report["entry"], report["exit_status"]) == (1, "tests.check.adapters:nan", 1)
@@ -186,7 +187,7 @@ def test_json_holds_everything_and_is_canonical(check: Any, tmp_path: Path) -> N
 
 
 def test_json_names_mistakes_with_their_references(check: Any, tmp_path: Path) -> None:
-    check("tests.check.adapters:swapped", ops=["rope"], profiles=["f32"], json_path=tmp_path / "report.json")
+    check("tests.check.adapters:swapped", ops=["rope"], profiles=["f32"], json=tmp_path / "report.json")
     report = json.loads((tmp_path / "report.json").read_text())
     (verdict,) = (v for v in report["verdicts"] if v["status"] == "failed")
     assert verdict["cause"] == "rope.layout_swapped"
