@@ -3,7 +3,7 @@
     COMMAND --in REQ --out OUT
 
 REQ/request.json lists the cases of one profile; REQ/<op>__<slug>.in.safetensors holds in.<name>, cot.<name> in its
-dtype. OUT/<op>__<slug>.safetensors holds what `want` names; OUT/results.jsonl has a line a case, written after the file.
+dtype. OUT/<op>__<slug>.safetensors holds what `want` names; OUT/results.jsonl gets a line a case, after its file.
 """
 
 from __future__ import annotations

@@ -68,6 +68,8 @@ def _once(batch: Sequence[Pair], command: Command) -> tuple[dict[str, Answer], E
         changed = _changed(asked, written)
         for breach in _breaches(found, changed, root):
             command.breach(breach)
+        if ended.detail and len(found.answers) == len(batch):
+            command.breach(f"after its last line it {ended.detail}")
         return {id: _with_change(id, answer, changed) for id, answer in found.answers.items()}, ended
     finally:
         shutil.rmtree(root, ignore_errors=True)

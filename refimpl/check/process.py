@@ -82,7 +82,7 @@ def _watch(process: subprocess.Popen[bytes], out: Path | None, cases: int, limit
     seen = (0, 0)
     while True:
         try:
-            return _told(process.wait(POLL))
+            return _told(process.wait(POLL), limits)
         except subprocess.TimeoutExpired:
             pass
         now, (*progress, used) = time.monotonic(), _content(out) if out else (0, 0, 0)
@@ -91,7 +91,7 @@ def _watch(process: subprocess.Popen[bytes], out: Path | None, cases: int, limit
         if tuple(progress) != seen:
             seen, heard = (progress[0], progress[1]), now
         if now - heard > limits.seconds:
-            return "hang", f"nothing new in OUT for {limits.seconds:g} s: stopped"
+            return "hang", f"said nothing for {limits.seconds:g} s: stopped"
         if now - start > limits.seconds * (cases + 1):
             return "hang", f"{plural(cases, 'case')} not done in {limits.seconds * (cases + 1):g} s: stopped"
 
@@ -109,13 +109,14 @@ def _content(out: Path) -> tuple[int, int, int]:
     return entries, lines, used
 
 
-def _told(code: int) -> tuple[str, str]:
+def _told(code: int, limits: Limits) -> tuple[str, str]:
     if code == 0:
         return "done", ""
     if code > 0:
         return "crash", f"ended with status {code}"
-    name = next((sent.name for sent in signal.Signals if sent == -code), "")
-    return "crash", f"ended by signal {-code}{f' ({name})' if name else ''}"
+    name = next((sent.name for sent in signal.Signals if sent == -code), "unknown")
+    why = f": a file of more than {size(limits.file_bytes)}" if name == "SIGXFSZ" else ""
+    return "crash", f"ended by signal {-code} ({name}){why}"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,197 +1,206 @@
-"""A program of the directory protocol that answers right, and in one way or another does not.
+"""A program of the directory protocol that copies prepared answers, and does wrong on purpose where it is told to.
 
-python tests/check/programs.py HOW --in REQ --out OUT
+python programs.py ANSWERS {"<case id>": "<how>", ...} --in REQ --out OUT        needs the standard library only
 """
 
 import json
 import os
+import shutil
 import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-
-from refimpl.check.exchange import read_requests, stem
-from refimpl.check.tensors import load_tensors, write_tensors
-from tests.check.adapters import right
-
-VICTIM = "rope/interleaved"  # the case that is done wrong
-Arrays = dict[str, np.ndarray]
+from typing import NamedTuple
 
 
-def main(how: str, asked: Path, out: Path) -> None:
-    """Answer every case right, but the victim as `how` says."""
-    with (out / "results.jsonl").open("w") as lines:
-        for case in read_requests(asked):
-            given = load_tensors((asked / case["file"]).read_bytes())
-            inputs = {name.removeprefix("in."): array for name, array in given.items()}
-            found = right(case["op"], case["params"], inputs, case["want"])
-            path, line = out / f"{stem(case['id'])}.safetensors", json.dumps({"id": case["id"], "status": "ok"}) + "\n"
-            if case["id"] == VICTIM:
-                line = HOW[how](path, found, line, asked / case["file"]) or line
-            else:
-                write_tensors(path, found)
-            lines.write(line)
-            lines.flush()
+class Here(NamedTuple):
+    """What a way to do wrong may need to know."""
+
+    id: str
+    out: Path
+    path: Path  # of the answer
+    given: Path  # the input file
+    line: str
 
 
-def right_(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found)
+def copies(here: Here) -> None:
+    profile = json.loads((here.given.parent / "request.json").read_text())["cases"][0]["profile"]
+    shutil.copy(Path(sys.argv[1]) / profile / here.path.name, here.path)
 
 
-def aborts(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def aborts(here: Here) -> None:
     sys.stderr.write("out of shared memory\n\x1b[31m")
     sys.stderr.flush()
     signal.signal(signal.SIGABRT, signal.SIG_DFL)
     os.abort()
 
 
-def exits(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def exits(here: Here) -> None:
     sys.exit(7)
 
 
-def stops(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def stops(here: Here) -> None:
     sys.exit(0)
 
 
-def hangs(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def hangs(here: Here) -> None:
     time.sleep(600)
 
 
-def hangs_in_a_child(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def leaves_a_child(here: Here) -> None:
+    copies(here)
     if os.fork() == 0:
-        (path.parent / "child").write_text(str(os.getpid()))
-    time.sleep(600)
+        (Path(sys.argv[1]) / "child").write_text(str(os.getpid()))
+        time.sleep(600)
 
 
-def half_a_line(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    with (path.parent / "results.jsonl").open("a") as lines:
-        lines.write(line[:10])
+def half_a_line(here: Here) -> None:
+    with (here.out / "results.jsonl").open("a") as lines:
+        lines.write(here.line[:10])
     os._exit(1)
 
 
-def a_huge_file(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(1 << 24)
+def crashes_at_the_end(here: Here) -> None:
+    import atexit
+
+    copies(here)
+    atexit.register(os._exit, 5)
 
 
-def a_file_beyond_the_limit(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def a_huge_file(here: Here) -> None:
+    with here.path.open("wb") as file:
+        file.truncate(1 << 22)
+
+
+def a_file_beyond_the_limit(here: Here) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    with path.open("wb") as file:
+    with here.path.open("wb") as file:
         while True:
             file.write(b"x" * (1 << 20))
 
 
-def many_files(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    for i in range(600):
-        (path.parent / f"{i}.bin").write_bytes(b"x" * (1 << 18))
-        time.sleep(0.005)
+def many_files(here: Here) -> None:
+    for i in range(100):
+        (here.out / f"{i}.bin").write_bytes(b"x" * (1 << 20))
     time.sleep(600)
 
 
-def deletes_its_input(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found)
-    asked.unlink()
+def takes_memory(here: Here) -> None:
+    _ = b"x" * (1 << 32)
 
 
-def changes_its_input(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found)
-    asked.write_bytes(asked.read_bytes()[:-1] + b"?")
+def deletes_its_input(here: Here) -> None:
+    copies(here)
+    here.given.unlink()
 
 
-def a_name_outside(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    write_tensors(path.parent.parent / "evil.safetensors", found)
+def changes_its_input(here: Here) -> None:
+    copies(here)
+    here.given.write_bytes(here.given.read_bytes()[:-1] + b"?")
+
+
+def deletes_the_request(here: Here) -> None:
+    copies(here)
+    (here.given.parent / "request.json").unlink()
+
+
+def a_name_outside(here: Here) -> str:
+    (here.out.parent / "evil.safetensors").write_bytes(b"")
     return json.dumps({"id": "../evil", "status": "ok"}) + "\n"
 
 
-def a_link(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    path.symlink_to("/etc/passwd")
+def a_link(here: Here) -> None:
+    here.path.symlink_to("/etc/passwd")
 
 
-def a_pipe(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    os.mkfifo(path)
+def a_pipe(here: Here) -> None:
+    os.mkfifo(here.path)
 
 
-def a_folder(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    path.mkdir()
+def a_folder(here: Here) -> None:
+    here.path.mkdir()
 
 
-def no_json_number(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    return f'{{"id": "{VICTIM}", "status": "ok", "detail": NaN}}\n'
+def a_link_to_itself_for_lines(here: Here) -> None:
+    copies(here)
+    (here.out / "results.jsonl").unlink()
+    (here.out / "results.jsonl").symlink_to("/dev/zero")
 
 
-def an_extra_field(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    return json.dumps({"id": VICTIM, "status": "ok", "budget": 0}) + "\n"
+def no_json_number(here: Here) -> str:
+    return here.line.replace('"ok"', '"ok", "detail": NaN')
 
 
-def two_lines(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    write_tensors(path, found)
-    return line + line
+def no_utf8(here: Here) -> str:
+    return here.line.replace('"ok"', '"\udcff"')
 
 
-def an_unknown_case(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    write_tensors(path, found)
-    return line + line.replace("interleaved", "no_such_case")
+def deep_json(here: Here) -> str:
+    return "[" * 100_000 + "\n"
 
 
-def no_file(path: Path, found: Arrays, line: str, asked: Path) -> None:
+def an_extra_field(here: Here) -> str:
+    return here.line.replace('"ok"', '"ok", "budget": 0')
+
+
+def two_lines(here: Here) -> str:
+    copies(here)
+    return here.line * 2
+
+
+def an_unknown_case(here: Here) -> str:
+    copies(here)
+    return here.line + here.line.replace(here.id, "rope/no_such_case")
+
+
+def no_file(here: Here) -> None:
     pass
 
 
-def a_missing_tensor(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, {name: array for name, array in found.items() if name != "grad.cos"})
+def a_header_of_exabytes(here: Here) -> None:
+    here.path.write_bytes((1 << 60).to_bytes(8, "little") + b"{}")
 
 
-def an_extra_tensor(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found | {"lse": np.zeros(3)})
+def truncated(here: Here) -> None:
+    copies(here)
+    here.path.write_bytes(here.path.read_bytes()[:-5])
 
 
-def a_wrong_dtype(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found | {"y": found["y"].astype(np.int32)})
+def a_stray_file(here: Here) -> None:
+    copies(here)
+    (here.out / "notes\x1b.txt").write_text("")
 
 
-def a_wrong_shape(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found | {"y": found["y"][0]})
-
-
-def truncated(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found)
-    path.write_bytes(path.read_bytes()[:-5])
-
-
-def a_header_of_exabytes(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    path.write_bytes((1 << 60).to_bytes(8, "little") + b"{}")
-
-
-def nan(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, {name: array * np.asarray(np.nan, array.dtype) for name, array in found.items()})
-
-
-def prints_garbage(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    write_tensors(path, found)
+def prints_garbage(here: Here) -> None:
     sys.stdout.buffer.write(bytes(range(256)) * (1 << 14))
     sys.stdout.flush()
-    sys.exit(3)
+    os._exit(3)
 
 
-def an_error(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    return json.dumps({"id": VICTIM, "status": "error", "detail": "no kernel for \x1b[2J this"}) + "\n"
+def an_error(here: Here) -> str:
+    return json.dumps({"id": here.id, "status": "error", "detail": "no kernel for \x1b[2J this"}) + "\n"
 
 
-def unsupported(path: Path, found: Arrays, line: str, asked: Path) -> str:
-    return json.dumps({"id": VICTIM, "status": "unsupported", "detail": "no rope"}) + "\n"
+def unsupported(here: Here) -> str:
+    return json.dumps({"id": here.id, "status": "unsupported", "detail": "no such op"}) + "\n"
 
 
-def moves_out(path: Path, found: Arrays, line: str, asked: Path) -> None:
-    path.parent.rename(path.parent.parent / "elsewhere")
-    path.parent.symlink_to("/etc")
+def moves_out(here: Here) -> None:
+    here.out.rename(here.out.parent / "elsewhere")
+    here.out.symlink_to("/etc")
 
 
-HOW: dict[str, Any] = {
-    name: function for name, function in list(globals().items()) if getattr(function, "__module__", "") == __name__
-}
+def main() -> None:
+    """Answer case after case."""
+    plan, asked, out = json.loads(sys.argv[2]), Path(sys.argv[4]), Path(sys.argv[6])
+    with (out / "results.jsonl").open("w", encoding="utf-8", errors="surrogateescape") as lines:
+        for case in json.loads((asked / "request.json").read_text())["cases"]:
+            line = json.dumps({"id": case["id"], "status": "ok"}) + "\n"
+            path = out / f"{case['id'].replace('/', '__')}.safetensors"
+            how = globals()[plan.get(case["id"], "copies")]
+            lines.write(how(Here(case["id"], out, path, asked / case["file"], line)) or line)
+            lines.flush()
+
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[3]), Path(sys.argv[5]))
+    main()
