@@ -174,11 +174,21 @@ def check(
         from .check.command import run_check
         from .check.options import Options
 
-        limits = {"timeout": timeout, "memory": memory}
-        reports = {"json": json, "junit": junit, "claims": claims}
-        chosen = {"fixtures": fixtures, "ops": op or [], "profiles": profile or []}
-        how = {"forward": forward, "strict": strict, "selftest": selftest}
-        options = Options(entry, command or [], **chosen, **how, **limits, **reports)
+        options = Options(
+            entry=entry,
+            command=command or [],
+            fixtures=fixtures,
+            ops=op or [],
+            profiles=profile or [],
+            forward=forward,
+            strict=strict,
+            timeout=timeout,
+            memory=memory,
+            claims=claims,
+            json=json,
+            junit=junit,
+            selftest=selftest,
+        )
         raise typer.Exit(run_check(options, out_console))
 
 

@@ -37,8 +37,8 @@ def load_claims(path: Path | str) -> Claims:
         found = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"--claims: {path}: {error}") from None
-    if error := canonical.validate("claims", found, "refimpl.check"):
-        raise ValueError(f"--claims: {path}: {error}")
+    if wrong := canonical.validate("claims", found, "refimpl.check"):
+        raise ValueError(f"--claims: {path}: {wrong}")
     claims = Claims(
         " ".join(found["implementation"][key] for key in ("name", "version") if key in found["implementation"]),
         found["ops"],

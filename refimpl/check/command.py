@@ -60,8 +60,8 @@ def run_check(options: Options, console: Console | None = None) -> int:
             raise FixtureError(f"{where}: no case in profile {', '.join(options.profiles)}")
         if ask is None:
             return FAILED if print_controls(console, run_controls(chosen)) else PASSED
-        if claims and (error := _unmatched(claims, pack, chosen, options.ops)):
-            return _end(USAGE, error)
+        if claims and (unmatched := _unmatched(claims, pack, chosen, options.ops)):
+            return _end(USAGE, unmatched)
         found = Found(_judge(chosen, ask, claims), breaches)
     except FixtureError as error:
         return _end(INTEGRITY, error)

@@ -96,11 +96,11 @@ def _lines(out: Path, ids: Mapping[str, Any], finished: bool) -> tuple[dict[str,
     breaches = []
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        said, error = _line(line, ids) if line.strip() else (None, "")
+        said, wrong = _line(line, ids) if line.strip() else (None, "")
         if said is not None:
             found.setdefault(said["id"], []).append(said)
-        elif error and (finished or number < len(lines)):  # else stopped while it wrote its last line
-            breaches.append(f"results.jsonl line {number}: {printable(error)[:DETAIL]}")
+        elif wrong and (finished or number < len(lines)):  # else stopped while it wrote its last line
+            breaches.append(f"results.jsonl line {number}: {printable(wrong)[:DETAIL]}")
     return found, breaches[:3]
 
 
@@ -110,8 +110,8 @@ def _line(line: bytes, ids: Mapping[str, Any]) -> tuple[dict[str, str] | None, s
         said = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         return None, f"not JSON: {error}"
-    if error := canonical.validate("results", said, PACKAGE):
-        return None, error
+    if wrong := canonical.validate("results", said, PACKAGE):
+        return None, wrong
     return (said, "") if said["id"] in ids else (None, f"there is no case {said['id'][:80]!r} in this request")
 
 

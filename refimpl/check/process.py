@@ -8,8 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -70,10 +70,28 @@ def run(command: Sequence[str], out: Path | None, cases: int, limits: Limits) ->
         raise CannotStart(f"{command[0]} cannot be started: {reason}") from error
     tail = _Tail(process.stdout)
     try:
-        status, detail = _watch(process, out, cases, limits)
+        with terminable():
+            status, detail = _watch(process, out, cases, limits)
     finally:
         _end(process)
     return Ended(status, detail, tail.text())
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit, so that what was started is ended on the way out; only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def _watch(process: subprocess.Popen[bytes], out: Path | None, cases: int, limits: Limits) -> tuple[str, str]:
@@ -85,7 +103,8 @@ def _watch(process: subprocess.Popen[bytes], out: Path | None, cases: int, limit
             return _told(process.wait(POLL), limits)
         except subprocess.TimeoutExpired:
             pass
-        now, (*progress, used) = time.monotonic(), _content(out) if out else (0, 0, 0)
+        now = time.monotonic()
+        *progress, used = _content(out) if out else (0, 0, 0)
         if used > limits.folder_bytes:
             return "crash", f"wrote {size(used)} into OUT, where {size(limits.folder_bytes)} are allowed: stopped"
         if tuple(progress) != seen:

@@ -22,6 +22,7 @@ from .verdict import Verdict
 SHOWN = 3  # cases a cause, with their figures
 LISTED = 6  # more of them by name alone
 PRINTED = 3  # last lines of what an implementation printed
+WIDE = 200  # characters of such a line
 RARE = {"suspicious": "yellow", "unsupported": "dim", "known": "yellow", "unclaimed": "dim"}
 BESIDE = ("unsupported", "known failure", "not claimed", "suspicious")
 HEADINGS = {"known": "known failure", "unclaimed": "not claimed"}
@@ -41,7 +42,7 @@ def print_report(
         console.print()
     for breach, times in Counter(breaches).items():
         _line(console, Text.assemble(("protocol broken", "bold red"), f"  {breach}{f' ({times} ×)' * (times > 1)}"))
-    _line(console, closing(verdicts, strict))
+    _line(console, closing(verdicts, strict, breaches))
 
 
 def plain(verdict: Verdict, width: int = 100) -> str:
@@ -89,7 +90,7 @@ def print_cause(console: Console, why: Cause, verdicts: Sequence[Verdict]) -> No
         _line(console, Text(f"… and {plural(len(more), 'more case')}: {listed}", style="dim"), 4)
 
 
-def closing(verdicts: Sequence[Verdict], strict: bool) -> Text:
+def closing(verdicts: Sequence[Verdict], strict: bool, breaches: Sequence[str] = ()) -> Text:
     """Return the verdict in one line."""
     failed, passed = failures(verdicts, strict), [v for v in verdicts if v.status in ("passed", "suspicious")]
     counts = Counter(v.status for v in verdicts)
@@ -102,6 +103,8 @@ def closing(verdicts: Sequence[Verdict], strict: bool) -> Text:
         return Text.assemble(("NOTHING CHECKED", "bold red"), f"  none of {len(verdicts)} passed or failed{beside}")
     worst = max(passed, key=lambda v: v.budget)
     figure = f"worst budget {short(worst.budget)} in {worst.id}, {worst.profile}"
+    if breaches:
+        return Text.assemble(("PROTOCOL BROKEN", "bold red"), f"  {len(passed)} of {len(verdicts)} passed{beside}")
     return Text.assemble(("PASSED", "bold green"), f"  {len(passed)} of {len(verdicts)}{beside}; {figure}")
 
 
@@ -144,7 +147,7 @@ def _remarks(v: Verdict) -> list[str]:
         remarks += v.diagnosis.hints
         same = ", ".join(v.diagnosis.mistakes[1:])
         remarks += [f"the same on these inputs: {same}"] if same else []
-    return remarks + [f"printed: {line}" for line in v.answer.printed.splitlines()[-PRINTED:]]
+    return remarks + [f"printed: {line[:WIDE]}" for line in v.answer.printed.splitlines()[-PRINTED:]]
 
 
 def _line(console: Console, text: Text, indent: int = 0, label: Text | None = None) -> None:

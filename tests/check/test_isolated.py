@@ -94,6 +94,7 @@ def test_a_hang_is_ended_and_blamed_on_one_case(loaded: Loaded, prepared: Path) 
     assert found.verdicts[VICTIM].answer == Answer("hang", detail="said nothing for 2 s: stopped")
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
 def test_what_a_program_leaves_behind_is_ended(loaded: Loaded, prepared: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(prepared, tmp_path / "answers")
     found = check(loaded, folder, {VICTIM: "leaves_a_child"})
