@@ -74,7 +74,7 @@ def open_pack(fixtures: Path | str | None, ops: Sequence[str], *, gradients: boo
     """Return the cases of some ops, or all, from a folder or from the user's cache, built there at first use."""
     if fixtures is not None:
         verify(fixtures)
-    return read(cached(ops) if fixtures is None else fixtures, ops, gradients=gradients)
+    return read(cached(ops) if fixtures is None else fixtures, ops, gradients=gradients, verified=True)
 
 
 def status(verdicts: Sequence[Verdict], strict: bool, breaches: Sequence[str] = ()) -> int:
