@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from conformance import page
-from conformance.claims import frameworks
+from conformance.measure import frameworks
 from conformance.processes import Run, run_all
 from refimpl.check.command import open_pack
 
@@ -37,11 +37,11 @@ def main() -> int:
     runs = run_all(given.names or frameworks(), pack.root, given.jobs)
     out = Console(highlight=False, soft_wrap=True)
     for run in runs:
-        if run.results is None:
-            out.print(f"[yellow]skipped[/] {run.name}: {run.detail}", markup=True)
+        if run.missing:
+            out.print(f"skipped: {run.name} is not installed ({run.missing})", style="yellow", markup=False)
         for one in run.surprises:
             out.print(f"{run.name}: {one.id}, {one.profile}: {one.surprise}", style="red", markup=False)
-    measured = [run for run in runs if run.results is not None]
+    measured = [run for run in runs if not run.missing]
     surprised = any(run.surprises for run in runs)
     if given.check:
         return max(int(surprised), compare(measured, out, pack.root))

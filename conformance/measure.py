@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from conformance.claims import Claims
+from refimpl.check.claims import Claims, divide, held_to, load_claims
 from refimpl.check.diagnose import CONVENTION
-from refimpl.check.entry import Implementation, ask
-from refimpl.check.request import request
-from refimpl.check.run import Pair
-from refimpl.check.verdict import Verdict, assess
+from refimpl.check.options import Options, asker
+from refimpl.check.run import Pair, asked, assess_all
+from refimpl.check.verdict import Verdict
 
+FOLDER = Path(__file__).parent / "claims"
 PASSED, SUSPICIOUS, OTHER, FAILED = "passed", "suspicious", "other convention", "failed"
 
 
@@ -27,67 +30,70 @@ class Result(NamedTuple):
     honest: float  # the same, in errors of an honest run
     failing: tuple[str, ...] = ()
     mistake: str = ""  # of the registry, the one that the failing results match
-    why: tuple[tuple[str, str], ...] = ()  # (reason, seen) of the known failures
+    reason: str = ""  # of the known failure
+    seen: str = ""
     surprise: str = ""  # where it is not what the claims say
 
 
-def claimed(claims: Claims, chosen: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs of a case and a profile that are claimed."""
-    return [(case, profile) for case, profile in chosen if claims.results(case, profile)]
+def frameworks() -> list[str]:
+    """Return the names of all adapters that have claims."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def measure(claims: Claims, implementation: Implementation, chosen: Sequence[Pair]) -> Iterator[Result]:
-    """Judge the claimed pairs, one after the other."""
-    for case, profile in claimed(claims, chosen):
-        asked = request(case, profile)._replace(want=claims.results(case, profile))
-        yield result(claims, assess(case, profile, ask(implementation, asked)), asked.want)
+def claims_of(framework: str) -> Claims:
+    return load_claims(FOLDER / f"{framework}.json")
 
 
-def result(claims: Claims, v: Verdict, want: Sequence[str]) -> Result:
+def named(framework: str) -> dict[str, str]:
+    """Return the name and the version of what a framework's claims are about."""
+    found = json.loads((FOLDER / f"{framework}.json").read_text("utf-8"))
+    return {"version": "", **found["implementation"]}
+
+
+def measure(
+    adapter: Any, claims: Claims, chosen: Sequence[Pair], started: Callable[[int], None], done: Callable[[], None]
+) -> list[Result]:
+    """Judge the claimed pairs. An adapter has `run`, or `command`, which returns a program's words."""
+    pairs, _ = divide(claims, chosen)
+    started(len(pairs))
+    breaches: list[str] = []
+    if hasattr(adapter, "command"):
+        answers = asker(Options(command=adapter.command()), breaches.append)(pairs)
+    else:
+        answers = asked(pairs, adapter.run)
+    verdicts = assess_all(pairs, answers, done=lambda case: done())
+    if breaches:
+        raise RuntimeError("\n".join(breaches))
+    return [result(claims, v) for v in verdicts]
+
+
+def result(claims: Claims, verdict: Verdict) -> Result:
     """Hold a verdict against the claims."""
+    v, failing = held_to(claims, verdict), tuple(verdict.failing)
     right = [found for found in v.outputs.values() if found.ok]
     budget = max((found.budget for found in right), default=math.nan)
     honest = max((found.honest for found in right), default=math.nan)
-    failing = tuple(name for name in want if name not in v.outputs or not v.outputs[name].ok)
-    mistake = v.diagnosis.mistakes[0] if v.diagnosis and v.diagnosis.mistakes else ""
-    status = v.status
-    if v.answer.status == "unsupported" or v.answer.problems or failing:
+    status, mistake = v.status, v.diagnosis.mistakes[0] if v.diagnosis and v.diagnosis.mistakes else ""
+    if status not in (PASSED, SUSPICIOUS):
         status = OTHER if mistake and v.diagnosis and v.diagnosis.verdict == CONVENTION else FAILED
-    known = dict.fromkeys(k for name in failing if (k := claims.why(v.id, v.profile, name)))
-    return Result(
-        v.id,
-        v.op,
-        v.profile,
-        status,
-        budget,
-        honest,
-        failing,
-        mistake,
-        tuple((k.reason, k.seen) for k in known),
-        surprise(claims, v, failing),
-    )
+    known = known_failure(claims, v)
+    reason, seen = (known["reason"], known.get("seen", "")) if known else ("", "")
+    said = surprise(v, set(known.get("results", ())) if known else set())
+    return Result(v.id, v.op, v.profile, status, budget, honest, failing, mistake, reason, seen, said)
 
 
-def surprise(claims: Claims, v: Verdict, failing: Sequence[str]) -> str:
-    """Say what the claims do not: a failure that is not known, a known one that passes."""
-    if v.answer.status == "unsupported":
-        return f"claimed, yet unsupported: {v.answer.detail}"
-    if v.answer.problems:
-        return f"protocol broken: {'; '.join(v.answer.problems)}"
-    unknown = [name for name in failing if claims.why(v.id, v.profile, name) is None]
-    expected = claims.expected(v.id, v.profile)
-    passing = sorted(expected - set(failing) - {"*"}) or (["every result"] if expected and not failing else [])
-    said = []
-    if unknown:
-        detail = v.answer.detail or ", ".join(f"{name} {told(v, name)}" for name in unknown)
-        said.append(f"fails, and is not known to: {detail}")
+def known_failure(claims: Claims, v: Verdict) -> dict[str, Any] | None:
+    """Return the claims' entry that covers a case in a profile."""
+    covering = (known for known in claims.known if fnmatchcase(v.id, known["cases"]))
+    return next((known for known in covering if v.profile in known.get("profiles", [v.profile])), None)
+
+
+def surprise(v: Verdict, known: set[str]) -> str:
+    """Say what the claims do not. Each result that is known to fail must."""
+    passing = ", ".join(sorted(known & v.outputs.keys() - v.failing.keys()))
     if passing:
-        said.append(f"known to fail, yet passes: {', '.join(passing)}")
-    return "; ".join(said)
-
-
-def told(v: Verdict, name: str) -> str:
-    found = v.outputs.get(name)
-    if found is None:
-        return "missing"
-    return f"(budget {found.budget:.3g}, got {found.got:.9g}, want {found.want:.9g}, {found.reason})"
+        return f"known to fail, yet passes: {passing}"
+    if v.status != FAILED:
+        return ""
+    wrong = (f"{name} {found.reason}, budget {found.budget:.3g}" for name, found in v.failing.items())
+    return "; ".join([v.answer.detail, *v.answer.problems, *wrong, v.claim]).strip("; ")

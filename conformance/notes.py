@@ -9,7 +9,6 @@ from conformance.measure import OTHER, Result
 from conformance.processes import Run
 from refimpl.exact.profiles import PROFILES
 from refimpl.fixtures.read import Pack
-from refimpl.mistakes import MISTAKES
 
 SHOWN = 6  # cases by name
 
@@ -32,27 +31,23 @@ def not_claimed(run: Run, pack: Pack) -> str:
 def failures(run: Run) -> str:
     """Return the table of what does not pass, a line a reason."""
     groups: dict[tuple[str, str, str], list[Result]] = {}
-    for one in run.results or []:
-        for reason, seen in one.why:
-            groups.setdefault((_verdict(one), reason, seen), []).append(one)
+    for one in run.results:
+        if one.reason:
+            kind = "other convention" if one.status == OTHER else "fails"
+            groups.setdefault((kind, one.reason, one.seen), []).append(one)
     if not groups:
-        return "Nothing claimed fails." if run.results else ""
+        return "Nothing that is claimed fails."
     lines = ["| verdict | why | cases | profiles | results | reproducer |", "|---|---|---|---|---|---|"]
-    for (verdict, reason, seen), some in groups.items():
+    for (kind, reason, seen), some in groups.items():
         cases = list(dict.fromkeys(f"`{one.id}`" for one in some))
         more = [f"and {len(cases) - SHOWN} more"] if len(cases) > SHOWN else []
+        mistakes = dict.fromkeys(f"`{one.mistake}`" for one in some if one.mistake)
         profiles = [profile for profile in PROFILES if any(one.profile == profile for one in some)]
         results = sorted({name for one in some for name in one.failing})
+        verdict = f"{kind}: {_list(mistakes)}" if mistakes else kind
         columns = (verdict, reason, _list([*cases[:SHOWN], *more]), _list(profiles), _list(results), _link(seen))
         lines.append(f"| {' | '.join(columns)} |")
     return "\n".join(lines)
-
-
-def _verdict(one: Result) -> str:
-    """Return what a result is called; a mistake of the registry by its name."""
-    if one.status == OTHER:
-        return f"other convention: `{one.mistake}`"
-    return f"fails: `{one.mistake}`" if one.mistake in MISTAKES else "fails"
 
 
 def _link(seen: str) -> str:

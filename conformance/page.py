@@ -29,8 +29,8 @@ says something about both sides.
 - **Passes**: every result, outputs and gradients, is within the derived tolerance. A *budget* is error over tolerance:
   above 1 no rounding of the model gets there. *× honest* is the error in units of that of a plain run in the same
   precision; above 16 times it is *suspicious*: it passes, but digits were lost.
-- **Other convention**: the result is another, consistent definition. **Fails**: it is neither; the reason is said below,
-  with a reproducer of a few lines that needs the framework only.
+- **Other convention**: the result is another, consistent definition. **Fails**: it is neither. Reasons stand below the
+  tables, with reproducers of a few lines that need the framework only.
 - A case is counted once in each profile (f64, f32, bf16, f16). What a framework has no function for is *not claimed*:
   it is counted nowhere, and never as passed.
 - A budget just below 1 is a single rounding in the worst direction, where one rounding is all that is allowed.
@@ -50,10 +50,10 @@ def summary(runs: Sequence[Run], total: int) -> str:
     lines = ["| framework | " + " | ".join(DOORS.values()) + " | fails | other convention | not claimed |"]
     lines.append("|---" * (len(DOORS) + 1) + "|--:|--:|--:|")
     for run in runs:
-        found = run.results or []
+        found = run.results
         doors = [_share([one for one in found if door(one.op) == name]) for name in DOORS]
         of = Counter(one.status for one in found)
-        title = f"[{heading(run)}](#{anchor(heading(run))})"
+        title = f"[{run.heading}](#{anchor(run.heading)})"
         lines.append(f"| {title} | {' | '.join(doors)} | {of[FAILED]} | {of[OTHER]} | {total - len(found):,} |")
     return "\n".join(lines)
 
@@ -66,18 +66,18 @@ def worst(runs: Sequence[Run]) -> str:
     for run in runs:
         cells = []
         for profile in ("f32", "bf16"):
-            some = [one for one in run.results or [] if one.profile == profile and one.budget == one.budget]
+            some = [one for one in run.results if one.profile == profile and one.budget == one.budget]
             most = max(some, key=lambda one: one.budget, default=None)
             honest = max((one.honest for one in some), default=None)
             shown = (budget(most.budget), most.id, times(honest)) if most and honest is not None else ("–", "–", "–")
             cells += list(shown)
-        lines.append(f"| {run.claims.name} | {' | '.join(cells)} |")
+        lines.append(f"| {run.name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def section(run: Run, pack: Pack) -> str:
     """Return what is said of one framework."""
-    parts = [f"## {heading(run)}", run.about, table(run, pack), not_claimed(run, pack), failures(run)]
+    parts = [f"## {run.heading}", run.about, table(run, pack), not_claimed(run, pack), failures(run)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -85,7 +85,7 @@ def table(run: Run, pack: Pack) -> str:
     """Return a line an op: how many of its cases are claimed, and the figures by profile."""
     lines = ["| op | cases | " + " | ".join(PROFILES) + " |", "|---|--:" + "|---" * len(PROFILES) + "|"]
     for op in OPS:
-        some = [one for one in run.results or [] if one.op == op]
+        some = [one for one in run.results if one.op == op]
         if some:
             cases, all_cases = len({one.id for one in some}), sum(case.op == op for case in pack.cases)
             claimed = f"{cases}" if cases == all_cases else f"{cases} of {all_cases}"
@@ -96,7 +96,7 @@ def table(run: Run, pack: Pack) -> str:
 
 def changes(committed: str, run: Run, pack: Pack) -> list[str]:
     """Return the lines of a framework's section that say another verdict than those of the committed page."""
-    title = f"## {run.claims.name}"
+    title = f"## {run.name}"
     parts = [
         part
         for part in re.split(r"^(?=## )", committed, flags=re.M)
@@ -110,16 +110,12 @@ def changes(committed: str, run: Run, pack: Pack) -> list[str]:
 
 def verdicts(lines: Iterable[str]) -> list[str]:
     """Return lines without figures, which differ a little from machine to machine, and without suspicion."""
-    return [re.sub(r", \d+ suspicious|[\d.]+×|\b\d+\.\d+\b", "", line) for line in lines if line.strip()]
+    return [re.sub(r", \d+ suspicious|( · )?[\d.]+×|\b\d+\.\d+\b", "", line) for line in lines if line.strip()]
 
 
 def door(op: str) -> str:
     """Return the folder that an op is in."""
     return OPS[op].forward.__module__.split(".")[1]
-
-
-def heading(run: Run) -> str:
-    return f"{run.claims.name} {run.version}".strip()
 
 
 def anchor(title: str) -> str:

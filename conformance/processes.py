@@ -16,9 +16,9 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from conformance.claims import Claims, read
-from conformance.measure import Result
+from conformance.measure import Result, claims_of, named
 from conformance.worker import NOT_INSTALLED
+from refimpl.check.claims import Claims
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
@@ -26,17 +26,22 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 class Run(NamedTuple):
     """What came of one framework; no results where it is not installed."""
 
+    framework: str
     name: str
+    version: str
     claims: Claims
-    results: list[Result] | None
-    detail: str = ""
-    version: str = ""
+    results: tuple[Result, ...] = ()
+    missing: str = ""  # why it is not installed
     about: str = ""
     seconds: float = 0.0
 
     @property
+    def heading(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+    @property
     def surprises(self) -> list[Result]:
-        return [one for one in self.results or [] if one.surprise]
+        return [one for one in self.results if one.surprise]
 
 
 def run_all(names: Sequence[str], fixtures: Path, jobs: int) -> list[Run]:
@@ -54,7 +59,7 @@ def run_all(names: Sequence[str], fixtures: Path, jobs: int) -> list[Run]:
 def _run(name: str, fixtures: Path, folder: Path, bars: Progress, task: TaskID) -> Run:
     """Start a worker, follow it, and read what it wrote."""
     results, errors = folder / f"{name}.json", folder / f"{name}.log"
-    command = [sys.executable, "-m", "conformance.worker", name, str(results), "--fixtures", str(fixtures)]
+    command = [sys.executable, "-m", "conformance.worker", name, str(results), str(fixtures)]
     started = time.monotonic()
     bars.start_task(task)
     with (
@@ -66,18 +71,11 @@ def _run(name: str, fixtures: Path, folder: Path, bars: Progress, task: TaskID) 
         bars.update(task, total=int(first) if first.isdigit() else 0)
         for _ in worker.stdout:
             bars.advance(task)
-    seconds = time.monotonic() - started
+    about = Run(name, **named(name), claims=claims_of(name), seconds=time.monotonic() - started)
     if worker.returncode == NOT_INSTALLED:
-        return Run(name, read(name), None, f"not installed ({first})")
+        return about._replace(missing=first)
     if worker.returncode:
         raise RuntimeError(f"conformance.{name}: exit status {worker.returncode}\n{errors.read_text()[-2000:]}")
     found = json.loads(results.read_text("utf-8"))
-    return Run(
-        name, read(name), [_result(one) for one in found["results"]], "", found["version"], found["about"], seconds
-    )
-
-
-def _result(fields: dict) -> Result:
-    """Read a result back: JSON has lists where there were tuples."""
-    fields["why"] = tuple(tuple(pair) for pair in fields["why"])
-    return Result(**fields | {"failing": tuple(fields["failing"])})
+    measured = tuple(Result(**one | {"failing": tuple(one["failing"])}) for one in found["results"])
+    return about._replace(version=found["version"] or about.version, about=found["about"], results=measured)

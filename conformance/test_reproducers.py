@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.claims import frameworks, read
+from conformance.measure import claims_of, frameworks
 
 FOLDER = Path(__file__).parent / "reproducers"
 
@@ -21,5 +21,5 @@ def test_reproducer(path: Path) -> None:
 
 
 def test_every_reproducer_is_of_a_known_failure() -> None:
-    seen = {Path(known.seen).name for name in frameworks() for known in read(name).known}
+    seen = {Path(known["seen"]).name for name in frameworks() for known in claims_of(name).known}
     assert {path.name for path in FOLDER.glob("*.py")} <= seen

@@ -1,45 +1,39 @@
 """One framework in a process of its own: results to a file, a line on the output for each case finished.
 
-python -m conformance.worker FRAMEWORK RESULTS [--fixtures DIR]
+python -m conformance.worker FRAMEWORK RESULTS FIXTURES
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
+import sys
 from pathlib import Path
 
-from conformance.claims import read
-from conformance.measure import claimed, measure
-from refimpl.check.command import open_pack
+from conformance.measure import claims_of, measure
+from refimpl.check.claims import require_in_pack
 from refimpl.check.run import pairs
+from refimpl.fixtures.read import read
 
 NOT_INSTALLED = 69  # exit status
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m conformance.worker")
-    parser.add_argument("framework")
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--fixtures", type=Path)
-    given = parser.parse_args()
+def main(framework: str, results: str, fixtures: str) -> int:
     try:
-        adapter = importlib.import_module(f"conformance.{given.framework}")
+        adapter = importlib.import_module(f"conformance.{framework}")
     except ImportError as error:
         print(error, flush=True)
         return NOT_INSTALLED
-    claims, chosen = read(given.framework), pairs(open_pack(given.fixtures, []).cases)
-    print(len(claimed(claims, chosen)), flush=True)
-    found = []
-    for one in measure(claims, adapter.run, chosen):
-        found.append(one._asdict())
-        print(one.id, flush=True)
-    version = getattr(adapter, "__version__", claims.version)
+    claims, pack = claims_of(framework), read(fixtures)
+    chosen = pairs(pack.cases)
+    require_in_pack(claims, [case.id for case in pack.cases], chosen, [])
+    found = measure(adapter, claims, chosen, lambda n: print(n, flush=True), lambda: print(flush=True))
     about = " ".join((adapter.__doc__ or "").strip().split("\n\n")[0].split())
-    given.results.write_text(json.dumps({"version": version, "about": about, "results": found}), "utf-8")
+    version = getattr(adapter, "__version__", "").partition("+")[0]
+    whole = {"version": version, "about": about, "results": [one._asdict() for one in found]}
+    Path(results).write_text(json.dumps(whole), "utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(*sys.argv[1:]))
