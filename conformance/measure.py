@@ -44,10 +44,10 @@ def claims_of(framework: str) -> Claims:
     return load_claims(FOLDER / f"{framework}.json")
 
 
-def named(framework: str) -> dict[str, str]:
+def named(framework: str) -> tuple[str, str]:
     """Return the name and the version of what a framework's claims are about."""
-    found = json.loads((FOLDER / f"{framework}.json").read_text("utf-8"))
-    return {"version": "", **found["implementation"]}
+    found = json.loads((FOLDER / f"{framework}.json").read_text("utf-8"))["implementation"]
+    return found["name"], found.get("version", "")
 
 
 def measure(

@@ -71,7 +71,7 @@ def _run(name: str, fixtures: Path, folder: Path, bars: Progress, task: TaskID) 
         bars.update(task, total=int(first) if first.isdigit() else 0)
         for _ in worker.stdout:
             bars.advance(task)
-    about = Run(name, **named(name), claims=claims_of(name), seconds=time.monotonic() - started)
+    about = Run(name, *named(name), claims_of(name), seconds=time.monotonic() - started)
     if worker.returncode == NOT_INSTALLED:
         return about._replace(missing=first)
     if worker.returncode:

@@ -51,51 +51,12 @@ def test_ret_turns_pairs_of_the_first_channels(ret: Any) -> None:
     agree(ours, lambda dy, residuals: r.partial_rope_backward(dy, residuals)[0], found, [x], rtol=0, atol=1e-5)
 
 
-def test_ret_learns_frequencies(ret: Any) -> None:
-    x, module = leaf(2, 3, 5, 8), ret.RotaryEmbedding(8, learned_freq=True)
-    found = module.rotate_queries_or_keys(x)
-    ours = r.rotary_embedding_forward(*arrays(x, module.freqs), positions=np.arange(5))
-    agree(ours, r.rotary_embedding_backward, found, [x, module.freqs], **FLOAT32)
-
-
-@pytest.mark.parametrize("factor", [2.0, 8.0])
-def test_ret_rescales_the_base_as_ntk_does(ret: Any, factor: Any) -> None:
-    found = ret.RotaryEmbedding(64, theta_rescale_factor=factor).freqs
-    ours = r.ntk_frequencies(64, factor=factor, xp=np, dtype=np.float64)
-    np.testing.assert_allclose(ours, found.detach().numpy(), rtol=2e-6)
-
-
 def test_ret_interpolates_positions(ret: Any) -> None:
     x = leaf(3, 5, 8)
     found = ret.RotaryEmbedding(8, interpolate_factor=4.0).rotate_queries_or_keys(x)
     slowed = r.linear_frequencies(8, factor=4.0, xp=np, dtype=np.float64)
     y, _ = r.rotary_embedding_forward(arrays(x)[0], slowed, positions=np.arange(5))
     np.testing.assert_allclose(y, found.detach().numpy(), **FLOAT32)
-
-
-@pytest.mark.parametrize("T", [5, 8])
-def test_ret_xpos_has_its_centre_at_half_the_length_rounded_down(ret: Any, T: Any) -> None:
-    q, k = leaf(2, 3, T, 8), leaf(2, 3, T, 8)
-    found = ret.RotaryEmbedding(8, use_xpos=True, xpos_scale_base=16).rotate_queries_and_keys(q, k)
-    for x, y, keys in zip((q, k), found, (False, True), strict=True):
-        options: Any = {"positions": np.arange(T), "centre": T // 2, "keys": keys, "scale_base": 16.0}
-        agree(r.xpos_forward(*arrays(x), **options), r.xpos_backward, y, [x], **FLOAT32)
-
-
-def test_ret_axial(ret: Any) -> None:
-    x, H, W = leaf(2, 3, 4, 16), 3, 4
-    module = ret.RotaryEmbedding(8)
-    found = ret.apply_rotary_emb(module.get_axial_freqs(H, W), x)
-    grid = np.stack(np.meshgrid(np.arange(H), np.arange(W), indexing="ij"))
-    ours = r.axial_rope_forward(*arrays(x), positions=grid)
-    agree(ours, r.axial_rope_backward, found, [x], **FLOAT32)
-
-
-@pytest.mark.parametrize("factor", [1.0, 4.0])
-def test_xtr_rescales_the_base_as_ntk_does(xtr: Any, factor: Any) -> None:
-    found = xtr.RotaryEmbedding(32, base_rescale_factor=factor).inv_freq
-    ours = r.ntk_frequencies(32, factor=factor, xp=np, dtype=np.float64)
-    np.testing.assert_allclose(ours, found.numpy(), rtol=2e-6)
 
 
 def test_xtr_turns_pairs_of_the_first_channels(xtr: Any) -> None:
@@ -112,13 +73,3 @@ def test_xtr_interpolates_angles(xtr: Any) -> None:
     slowed = r.linear_frequencies(8, factor=4.0, xp=np, dtype=np.float64)
     y, _ = r.rotary_embedding_forward(arrays(x)[0], slowed, positions=np.arange(5))
     np.testing.assert_allclose(y, xtr.apply_rotary_pos_emb(x, frequencies).detach().numpy(), **FLOAT32)
-
-
-@pytest.mark.parametrize("T", [5, 8])
-def test_xtr_xpos_has_its_centre_at_half_the_length_rounded_down(xtr: Any, T: Any) -> None:
-    x = leaf(2, 3, T, 8)
-    frequencies, scale = xtr.RotaryEmbedding(8, use_xpos=True, scale_base=16).forward_from_seq_len(T)
-    for keys, factor in ((False, scale), (True, scale**-1)):
-        options: Any = {"positions": np.arange(T), "centre": T // 2, "keys": keys, "scale_base": 16.0}
-        found = xtr.apply_rotary_pos_emb(x, frequencies, factor)
-        agree(r.xpos_forward(*arrays(x), **options), r.xpos_backward, found, [x], **FLOAT32)

@@ -17,16 +17,11 @@ from refimpl import (
     attention_backward,
     attention_forward,
     causal_mask,
-    chunked_mask,
-    document_mask,
     l2_qk_norm_forward,
-    rms_qk_norm_forward,
     window_mask,
 )
-from refimpl.attention.conversions import window_of_keys, window_of_radius
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-masking = pytest.importorskip("transformers.masking_utils", reason="transformers is not installed")
 
 RNG = np.random.default_rng(43)
 B, H, G, T, S, D = 2, 6, 2, 5, 7, 4
@@ -37,39 +32,6 @@ DY = RNG.standard_normal((B, H, T, D))
 
 def model(name: str) -> Any:
     return pytest.importorskip(f"transformers.models.{name}.modeling_{name}")
-
-
-def of_indices(function: Any, T: int = T, S: int = S, q_offset: int = OFFSET) -> np.ndarray:
-    """Return what a mask function says of every pair of a query and a key, in the second sequence of the batch."""
-    q, k = torch.arange(T)[:, None] + q_offset, torch.arange(S)[None, :]
-    return np.broadcast_to(function(1, 0, q, k).numpy(), (T, S))
-
-
-@pytest.mark.parametrize("W", [1, 2, 3, 10])
-def test_a_sliding_window_is_w_keys(W: int) -> None:
-    left, right = window_of_keys(W)
-    want = of_indices(masking.sliding_window_causal_mask_function(W))
-    np.testing.assert_array_equal(window_mask(T, S, left=left, right=right, q_offset=OFFSET, xp=np), want)
-
-
-@pytest.mark.parametrize("W", [1, 2, 3])
-def test_a_bidirectional_window_is_w_on_either_side(W: int) -> None:
-    left, right = window_of_radius(W)
-    want = of_indices(masking.sliding_window_bidirectional_mask_function(W))
-    np.testing.assert_array_equal(window_mask(T, S, left=left, right=right, q_offset=OFFSET, xp=np), want)
-
-
-@pytest.mark.parametrize(("chunk", "padding"), [(3, 0), (3, 2), (4, 1), (1, 0)])
-def test_chunks_of_llama_4(chunk: int, padding: int) -> None:
-    want = of_indices(masking.chunked_causal_mask_function(chunk, torch.tensor([0, padding])))
-    mine = chunked_mask(T, S, chunk=chunk, q_offset=OFFSET, left_padding=padding, xp=np)
-    np.testing.assert_array_equal(mine, want)
-
-
-def test_packed_documents() -> None:
-    documents = np.array([[0, 0, 1, 1, 1], [3, 3, 3, 4, 5]])
-    want = of_indices(masking.packed_sequence_mask_function(torch.tensor(documents)), 5, 5, 0)
-    np.testing.assert_array_equal(document_mask(documents)[1, 0], want)
 
 
 def additive(mask: np.ndarray) -> Any:
@@ -102,33 +64,6 @@ def test_softcap_of_gemma_2() -> None:
     module = SimpleNamespace(num_key_value_groups=H // G, head_dim=D, training=False)
     y, _ = model("gemma2").eager_attention_forward(module, *leaves, additive(mask), softcap=0.7)
     agrees(y, leaves, attention_forward(Q, K, V, mask=mask, softcap=0.7), 1e-6)
-
-
-def of_norm(norm: Any, x: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    if weight is not None:
-        norm.weight.data = torch.tensor(weight)
-    return np.asarray(norm(torch.tensor(x)).detach().numpy())
-
-
-def test_norms_a_head() -> None:
-    """Qwen 3: the gain is the weight; Gemma 3: 1 + weight; Llama 4: none. All of them in float32."""
-    weight = RNG.standard_normal(D)
-    theirs = of_norm(model("qwen3").Qwen3RMSNorm(D, eps=1e-3), Q, weight)
-    np.testing.assert_allclose(rms_qk_norm_forward(Q, weight, eps=1e-3)[0], theirs, rtol=1e-5, atol=1e-6)
-    theirs = of_norm(model("gemma3").Gemma3RMSNorm(D, eps=1e-3), Q, weight)
-    mine, _ = rms_qk_norm_forward(Q, weight, eps=1e-3, unit_offset=True)
-    np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
-    theirs = of_norm(model("llama4").Llama4TextL2Norm(eps=1e-3), Q)
-    np.testing.assert_allclose(rms_qk_norm_forward(Q, eps=1e-3)[0], theirs, rtol=1e-5, atol=1e-6)
-
-
-def test_norm_over_heads_of_olmo_2() -> None:
-    """Normed as one vector (H·D), then cut into heads."""
-    weight = RNG.standard_normal((H, D))
-    rows = np.swapaxes(Q, 1, 2).reshape(B, T, H * D)
-    theirs = of_norm(model("olmo2").Olmo2RMSNorm(H * D, eps=1e-3), rows, weight.reshape(-1))
-    mine, _ = rms_qk_norm_forward(Q, weight, eps=1e-3, over_heads=True)
-    np.testing.assert_allclose(np.swapaxes(mine, 1, 2).reshape(B, T, H * D), theirs, rtol=1e-5, atol=1e-6)
 
 
 def test_cosine_attention_of_swin_v2() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -46,29 +45,6 @@ def test_t5_buckets(N: int, max_distance: int, bidirectional: bool) -> None:
     np.testing.assert_array_equal(ours, theirs.numpy())
 
 
-@pytest.mark.parametrize("decoder", [True, False])
-def test_t5_bias(decoder: bool) -> None:
-    from transformers.models.t5 import T5Config
-    from transformers.models.t5.modeling_t5 import T5Attention
-
-    config = T5Config(num_heads=3, d_kv=4, d_model=12, is_decoder=decoder)
-    module = T5Attention(config, has_relative_attention_bias=True, layer_idx=0).double()
-    weight = module.relative_attention_bias.weight
-    theirs = module.compute_bias(150, 150)[0]
-    y, residuals = r.t5_bias_forward(*arrays(weight), T=150, S=150, bidirectional=not decoder)
-    agree(y, r.t5_bias_backward, residuals, theirs, [weight])
-
-
-def test_swin_bias() -> None:
-    from transformers.models.swin.modeling_swin import SwinRelativePositionBias
-
-    module = SwinRelativePositionBias(3, (3, 5)).double()
-    table = module.relative_position_bias_table
-    torch.nn.init.normal_(table)
-    y, residuals = r.swin_bias_forward(*arrays(table), height=3, width=5)
-    agree(y, r.swin_bias_backward, residuals, module()[0], [table])
-
-
 @pytest.mark.parametrize("pretrained", [None, (12, 8)])
 def test_swin_v2_bias(pretrained: tuple[int, int] | None) -> None:
     """Their offsets are float32: 1e-6. The bias is read off a module whose queries and keys have no direction."""
@@ -90,33 +66,6 @@ def test_swin_v2_bias(pretrained: tuple[int, int] | None) -> None:
 
     agree(y, gradients, residuals, theirs, network, rtol=1e-4)
     np.testing.assert_allclose(y, theirs.detach().numpy(), rtol=1e-5)
-
-
-def test_decomposed_2d_bias() -> None:
-    from transformers.models.sam.modeling_sam import SamVisionAttention
-
-    q, table_h, table_w = reals(2, 3, 15, 4), reals(5, 4), reals(9, 4)
-    module = SamVisionAttention.__new__(SamVisionAttention)
-    theirs = SamVisionAttention.get_decomposed_rel_pos(module, q.reshape(6, 15, 4), table_h, table_w, (3, 5), (3, 5))
-    y, residuals = r.decomposed_2d_bias_forward(*arrays(q, table_h, table_w), height=3, width=5)
-    agree(y, r.decomposed_2d_bias_backward, residuals, theirs.reshape(2, 3, 15, 15), [q, table_h, table_w])
-
-
-@pytest.mark.parametrize(("left", "right"), [(5, 2), (2, 2)])
-def test_shaw_keys(left: int, right: int) -> None:
-    """wav2vec2-BERT: query i at position i, its own number of rows behind and ahead."""
-    from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import _apply_relative_key_position_encoding
-
-    q, k, table = reals(2, 3, 7, 4), reals(2, 3, 11, 4), reals(left + right + 1, 4)
-    module = SimpleNamespace(
-        left_max_position_embeddings=left,
-        right_max_position_embeddings=right,
-        distance_embedding=lambda rows: table[rows],
-        scaling=4**-0.5,
-    )
-    _, theirs = _apply_relative_key_position_encoding(module, q, k)
-    y, residuals = r.shaw_keys_forward(*arrays(q, table), S=11, left=left)
-    agree(y, r.shaw_keys_backward, residuals, theirs, [q, table])
 
 
 def test_transformer_xl_bias() -> None:
@@ -148,33 +97,3 @@ def test_deberta_buckets(bucket_size: int, max_position: int) -> None:
     theirs = make_log_bucket_position(torch.tensor(behind), bucket_size, max_position).long()
     theirs = torch.clamp(theirs + bucket_size, 0, 2 * bucket_size - 1)
     np.testing.assert_array_equal(deberta_buckets(behind, 2 * bucket_size, max_position), theirs.numpy())
-
-
-@pytest.mark.parametrize(("buckets", "max_position"), [(-1, 6), (8, 20)])
-def test_deberta_bias(buckets: int, max_position: int) -> None:
-    """Their gathers, by i − j in both terms: mirrored=False."""
-    from transformers.models.deberta_v2 import DebertaV2Config
-    from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfAttention
-
-    H, D, T = 2, 4, 23
-    span = buckets if buckets > 0 else max_position
-    options: dict[str, Any] = {"position_buckets": buckets, "max_relative_positions": max_position}
-    options |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "hidden_dropout_prob": 0.0}
-    config = DebertaV2Config(hidden_size=H * D, num_attention_heads=H, **options)
-    module = DisentangledSelfAttention(config).double().eval()
-    q, k, rows = reals(H, T, D), reals(H, T, D), reals(2 * span, H * D)
-    theirs = module.disentangled_attention_bias(q, k, None, rows, 3)
-    key_table, query_table = (
-        projection(rows).reshape(2 * span, H, D).permute(1, 0, 2)
-        for projection in (module.pos_key_proj, module.pos_query_proj)
-    )
-    distance = max_position if buckets > 0 else None
-    y, residuals = r.deberta_bias_forward(*arrays(q, k, key_table, query_table), max_distance=distance)
-    np.testing.assert_allclose(y, theirs.detach().numpy(), rtol=1e-6, atol=1e-7)  # their scale is a float32
-    dy = RNG.standard_normal(y.shape)
-    dq, dk, dkey_table, _ = r.deberta_bias_backward(dy, residuals)
-    inputs = [q, k, module.pos_key_proj.weight]
-    wanted = torch.autograd.grad(theirs, inputs, torch.tensor(dy))
-    dweight = dkey_table.transpose(0, 2, 1).reshape(H * D, 2 * span) @ rows.detach().numpy()
-    for got, want in zip((dq, dk, dweight), wanted, strict=True):
-        np.testing.assert_allclose(got, want.numpy(), rtol=1e-5, atol=1e-6)

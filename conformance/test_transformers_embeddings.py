@@ -45,27 +45,6 @@ def parameters(module: Any) -> list[Any]:
     return [*(embedding.weight for embedding in embeddings), module.LayerNorm.weight, module.LayerNorm.bias]
 
 
-def agrees(module: Any, theirs: Any, ours: Any) -> None:
-    """Compare the result, and the gradient of every table."""
-    y, residuals = ours
-    np.testing.assert_allclose(y, theirs.detach().numpy(), rtol=1e-12, atol=1e-13)
-    dy = RNG.standard_normal(y.shape)
-    gradients = torch.autograd.grad(theirs, parameters(module), torch.tensor(dy))
-    for got, want in zip(r.bert_embedding_backward(dy, residuals), gradients, strict=True):
-        np.testing.assert_allclose(got, want.numpy(), rtol=1e-10, atol=1e-12)
-
-
-def test_bert_embeddings():
-    ids, segments = RNG.integers(1, 13, (3, 5)), RNG.integers(0, 2, (3, 5))
-    ids[0, 3:] = 0
-    module = bert("Bert", pad_token_id=0)
-    tables = [parameter.detach().numpy() for parameter in parameters(module)]
-    theirs = module(torch.tensor(ids), torch.tensor(segments))
-    eps = module.LayerNorm.eps
-    assert eps == 1e-12
-    agrees(module, theirs, r.bert_embedding_forward(ids, segments, *tables, padding_idx=0, eps=eps))
-
-
 def test_bert_counts_padding_and_goes_on_after_the_cache():
     ids, module = RNG.integers(1, 13, (2, 3)), bert("Bert", pad_token_id=0)
     tables = [parameter.detach().numpy() for parameter in parameters(module)]
@@ -73,19 +52,6 @@ def test_bert_counts_padding_and_goes_on_after_the_cache():
     positions = r.positions_from_offset(3, start=4, xp=np)
     y, _ = r.bert_embedding_forward(ids, np.zeros_like(ids), *tables, positions=positions, padding_idx=0)
     np.testing.assert_allclose(y, theirs.detach().numpy(), rtol=1e-12, atol=1e-13)
-
-
-def test_roberta_embeddings():
-    """Positions from padding_idx + 1, padding at padding_idx, and that row of both tables without gradient."""
-    ids = RNG.integers(2, 13, (3, 5))
-    ids[0, 3:], ids[1, :2] = 1, 1
-    module = bert("Roberta", pad_token_id=1)
-    tables = [parameter.detach().numpy() for parameter in parameters(module)]
-    positions = r.positions_from_padding(ids != 1)
-    np.testing.assert_array_equal(positions, module.create_position_ids_from_input_ids(torch.tensor(ids), 1).numpy())
-    options = {"positions": positions, "padding_idx": 1, "position_padding_idx": 1, "eps": module.LayerNorm.eps}
-    theirs = module(torch.tensor(ids), torch.zeros(3, 5, dtype=torch.long))
-    agrees(module, theirs, r.bert_embedding_forward(ids, np.zeros_like(ids), *tables, **options))
 
 
 def test_positions_of_opt_and_bart():
@@ -100,23 +66,6 @@ def test_positions_of_opt_and_bart():
     positions = r.positions_from_offset(5, start=3, offset=2, xp=np)
     y, _ = r.learned_position_forward(positions, bart.weight.detach().numpy())
     np.testing.assert_array_equal(y, bart(torch.zeros(2, 5), cache_length=3)[0].detach().numpy())
-
-
-def test_packed_positions_of_the_flattening_collator():
-    from transformers import DataCollatorWithFlattening
-
-    features = [{"input_ids": list(range(n))} for n in (3, 1, 4)]
-    positions = DataCollatorWithFlattening(return_tensors="np")(features)["position_ids"][0]
-    np.testing.assert_array_equal(r.positions_in_documents(np.repeat([0, 1, 2], [3, 1, 4])), positions)
-
-
-@pytest.mark.parametrize("C", [6, 7, 64])
-def test_sinusoids_of_m2m100_are_tensor2tensors(C):
-    from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding as Module
-
-    theirs = Module.get_embedding(600, C).numpy()
-    y, _ = r.sinusoidal_forward(np.arange(600), C, layout="sin_cos", frequency_shift=1, pad_odd=True)
-    np.testing.assert_allclose(y, theirs, atol=TABLE)
 
 
 def test_m2m100_reads_from_padding_idx_plus_one():
@@ -134,29 +83,6 @@ def test_sinusoids_of_whisper():
 
     y, _ = r.sinusoidal_forward(np.arange(600), 8, layout="sin_cos", frequency_shift=1)
     np.testing.assert_allclose(y, sinusoids(600, 8).numpy(), atol=TABLE)
-
-
-@pytest.mark.parametrize("C", [6, 7, 64])
-def test_sinusoids_of_marian_are_the_papers(C):
-    """In halves, one more sine where odd, and unlike Marian's own C++ with C in the exponent."""
-    from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding as Module
-
-    theirs = Module(600, C).create_weight().numpy()
-    y, _ = r.sinusoidal_forward(np.arange(600), C, layout="sin_cos")
-    np.testing.assert_allclose(y, theirs, atol=1e-6)  # float64 angles, stored in float32
-
-
-@pytest.mark.parametrize("C", [8, 12])
-def test_grid_of_detr(C):
-    """Rows first, interleaved, counted from 1."""
-    from transformers.models.detr.modeling_detr import DetrSinePositionEmbedding as Module
-
-    theirs = Module.build_sine_position_embedding(torch.Size((1, 1, 3, 5)), "cpu", torch.float64, C // 2)
-    grid = np.stack(np.meshgrid(np.arange(1, 4), np.arange(1, 6), indexing="ij"), axis=-1)
-    y, _ = r.sinusoidal_2d_forward(grid, C)
-    theirs = theirs.numpy()[0]
-    theirs = theirs.transpose(1, 2, 0) if theirs.shape[0] == C else theirs.reshape(3, 5, C)
-    np.testing.assert_allclose(y, theirs, atol=1e-12)
 
 
 def test_grids_of_rt_detr():
@@ -184,22 +110,6 @@ def test_vit_interpolates_bicubically_and_keeps_the_class_token(height, width):
     dy = RNG.standard_normal(y.shape)
     (gradient,) = torch.autograd.grad(theirs, fake.position_embeddings, torch.tensor(dy[None]))
     np.testing.assert_allclose(r.interpolate_positions_backward(dy, residuals), gradient[0].numpy(), atol=1e-12)
-
-
-@pytest.mark.parametrize(("family", "unit_offset"), [("Llama", False), ("T5", False), ("Gemma", True)])
-def test_rms_norms(family, unit_offset):
-    """In float32, which they cast to: Gemma keeps weights as gain - 1."""
-    module = __import__(f"transformers.models.{family.lower()}.modeling_{family.lower()}", fromlist=["x"])
-    norm = getattr(module, "T5LayerNorm" if family == "T5" else f"{family}RMSNorm")(7, eps=1e-6)
-    x, weight, dy = (RNG.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 7), (7,), (2, 3, 7)))
-    norm.weight.data = torch.tensor(weight)
-    given = torch.tensor(x, requires_grad=True)
-    theirs = norm(given)
-    y, residuals = r.rms_norm_forward(x, weight, eps=1e-6, unit_offset=unit_offset)
-    np.testing.assert_allclose(y, theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
-    gradients = torch.autograd.grad(theirs, [given, norm.weight], torch.tensor(dy))
-    for got, want in zip(r.rms_norm_backward(dy, residuals), gradients, strict=True):
-        np.testing.assert_allclose(got, want.numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_tied_head_of_gpt2_and_t5():

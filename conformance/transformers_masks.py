@@ -25,6 +25,7 @@ def causal_mask(*, T: int, S: int, q_offset: int) -> Tensor:
 def window_mask(*, T: int, S: int, q_offset: int, left: int | None = None, right: int | None = None) -> Tensor:
     """Causal: W keys, the last of them the query's own. Bidirectional: W on either side."""
     require(left is not None, "windows are closed on the left")
+    assert left is not None
     if right == 0:
         return of_indices(masking_utils.sliding_window_causal_mask_function(left + 1), T, S, q_offset)[0]
     require(left == right, "windows that are not causal reach as far on either side")

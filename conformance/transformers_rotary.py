@@ -73,7 +73,7 @@ def llama3_frequencies(
     base: float = 500000.0,
     dtype: str = "",
 ) -> Tensor:
-    bounds = {"low_freq_factor": low_frequency_factor, "high_freq_factor": high_frequency_factor}
+    bounds: dict[str, Any] = {"low_freq_factor": low_frequency_factor, "high_freq_factor": high_frequency_factor}
     return rule("llama3", D, base, factor=factor, original_max_position_embeddings=trained_length, **bounds)[
         "frequencies"
     ]
@@ -94,7 +94,7 @@ def yarn_frequencies(
     return rule("yarn", D, base, original_max_position_embeddings=trained_length, **given)
 
 
-def yarn_attention_factor(*, factor: float, dtype: str = "float64", **scales: float) -> Tensor:
+def yarn_attention_factor(*, factor: float, dtype: str = "float64", **scales: Any) -> Tensor:
     """A Python float there."""
     _, attention_factor = ROPE_INIT_FUNCTIONS["yarn"](
         config(64, 10000.0, "yarn", factor=factor, original_max_position_embeddings=4096, **scales),

@@ -4,7 +4,8 @@ import torch
 import torch.nn.functional as F
 
 y = F.softmax(torch.full((3,), -torch.inf), dim=-1)
-none = F.scaled_dot_product_attention(*torch.ones(3, 1, 1, 2, 4), attn_mask=torch.zeros(2, 2, dtype=torch.bool))
+q = k = v = torch.ones(1, 1, 2, 4)
+none = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros(2, 2, dtype=torch.bool))
 print(y, none)
 assert y.isnan().all()
 assert (none == 0).all()
