@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from refimpl.check.claims import Claims, divide, held_to, load_claims
 from refimpl.check.diagnose import CONVENTION
-from refimpl.check.options import Options, asker
-from refimpl.check.run import Pair, asked, assess_all
+from refimpl.check.run import Pair, judge_all
 from refimpl.check.verdict import Verdict
 
 FOLDER = Path(__file__).parent / "claims"
@@ -53,17 +52,10 @@ def named(framework: str) -> tuple[str, str]:
 def measure(
     adapter: Any, claims: Claims, chosen: Sequence[Pair], started: Callable[[int], None], done: Callable[[], None]
 ) -> list[Result]:
-    """Judge the claimed pairs. An adapter has `run`, or `command`, which returns a program's words."""
+    """Judge the claimed pairs; `started` hears how many they are, `done` of each one finished."""
     pairs, _ = divide(claims, chosen)
     started(len(pairs))
-    breaches: list[str] = []
-    if hasattr(adapter, "command"):
-        answers = asker(Options(command=adapter.command()), breaches.append)(pairs)
-    else:
-        answers = asked(pairs, adapter.run)
-    verdicts = assess_all(pairs, answers, done=lambda case: done())
-    if breaches:
-        raise RuntimeError("\n".join(breaches))
+    verdicts = judge_all(pairs, adapter.run, done=lambda case: done())
     return [result(claims, v) for v in verdicts]
 
 

@@ -25,7 +25,11 @@ def not_claimed(run: Run, pack: Pack) -> str:
         if isinstance(claim.get("gradients", True), list) or claim.get("gradients", True) is False:
             named = ", ".join(claim["gradients"] or ["none"])
             lines.append(f"- `{op}`, gradients: {named} only")
-    return "\n".join(["Not claimed, of these ops:", "", *lines]) if lines else ""
+    return (
+        "\n".join(["Not claimed, of these ops: how many cases, and what there is instead.", "", *lines])
+        if lines
+        else ""
+    )
 
 
 def failures(run: Run) -> str:

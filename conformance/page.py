@@ -18,7 +18,7 @@ DOORS = {
     "embeddings": "added to the embeddings",
     "rotary": "turns q and k",
     "bias": "joins the logits",
-    "attention": "attention",
+    "attention": "attention, masks, norms of q and k",
 }
 HEAD = """# Conformance
 
