@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release
+.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 19
 
 $(BIN)/.core: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("refimpl needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'
@@ -48,7 +48,11 @@ numbers: $(BIN)/.core  ## the figures of the pack beside their targets
 
 peers: $(BIN)/.peers  ## install the frameworks to compare with
 
-conformance: $(BIN)/.peers  ## check PyTorch against the fixtures
+conformance: $(BIN)/.peers  ## check the frameworks against the fixtures, write CONFORMANCE.md
+	$(BIN)/python -m conformance
+
+conformance-check: $(BIN)/.peers  ## the same, but fail where a verdict is not that of CONFORMANCE.md; then the tests beside it
+	$(BIN)/python -m conformance --check
 	$(BIN)/python -m pytest conformance
 
 lint: $(BIN)/.lint  ## ruff

@@ -43,6 +43,9 @@ def main() -> int:
             out.print(f"{run.name}: {one.id}, {one.profile}: {one.surprise}", style="red", markup=False)
     measured = [run for run in runs if not run.missing]
     surprised = any(run.surprises for run in runs)
+    if not measured:
+        out.print("nothing was measured", style="red")
+        return 1
     if given.check:
         return max(int(surprised), compare(measured, out, pack.root))
     if given.names or surprised or len(measured) < len(runs):

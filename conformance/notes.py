@@ -9,6 +9,7 @@ from conformance.measure import OTHER, Result
 from conformance.processes import Run
 from refimpl.exact.profiles import PROFILES
 from refimpl.fixtures.read import Pack
+from refimpl.ops import OPS
 
 SHOWN = 6  # cases by name
 
@@ -22,14 +23,23 @@ def not_claimed(run: Run, pack: Pack) -> str:
             some = {case.id for case in pack.cases if fnmatchcase(case.id, entry["cases"])}
             reasons.setdefault(entry["reason"], set()).update(some)
         lines += [f"- `{op}`, {len(some)}: {reason}" for reason, some in reasons.items()]
-        if isinstance(claim.get("gradients", True), list) or claim.get("gradients", True) is False:
-            named = ", ".join(claim["gradients"] or ["none"])
-            lines.append(f"- `{op}`, gradients: {named} only")
+    lines += _fewer_gradients(run)
     return (
         "\n".join(["Not claimed, of these ops: how many cases, and what there is instead.", "", *lines])
         if lines
         else ""
     )
+
+
+def _fewer_gradients(run: Run) -> list[str]:
+    """Return a line for the ops of which some gradients are not claimed, and one for those of which none is."""
+    lines, without = [], []
+    for op, claim in run.claims.ops.items():
+        if claim["gradients"] is False and OPS[op].gradients:
+            without.append(f"`{op}`")
+        elif isinstance(claim["gradients"], list):
+            lines.append(f"- `{op}`: gradients of {_list(claim['gradients'])} only")
+    return [*lines, *([f"- no gradients: {_list(without)}"] if without else [])]
 
 
 def failures(run: Run) -> str:
