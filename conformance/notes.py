@@ -59,7 +59,14 @@ def failures(run: Run) -> str:
         profiles = [profile for profile in PROFILES if any(one.profile == profile for one in some)]
         results = sorted({name for one in some for name in one.failing})
         verdict = f"{kind}: {_list(mistakes)}" if mistakes else kind
-        columns = (verdict, reason, _list([*cases[:SHOWN], *more]), _list(profiles), _list(results), _link(seen))
+        columns = (
+            verdict,
+            reason,
+            _list([*cases[:SHOWN], *more]),
+            _list(profiles),
+            _list(results) or "it raises",
+            _link(seen),
+        )
         lines.append(f"| {' | '.join(columns)} |")
     return "\n".join(lines)
 
