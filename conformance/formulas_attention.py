@@ -14,7 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from conformance.formulas_rotary import rope, wide
+from conformance.formulas_frequencies import wide
+from conformance.formulas_rotary import rope
 
 
 def causal_mask(*, T: int, S: int, q_offset: int) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from conformance.formulas_rotary import wide
+from conformance.formulas_frequencies import wide
 
 
 def behind(T: int, S: int, q_offset: int = 0) -> Tensor:

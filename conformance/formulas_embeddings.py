@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from conformance.formulas_rotary import wide
+from conformance.formulas_frequencies import wide
 
 
 def positions_from_offset(*, T: int, start: int = 0, offset: int = 0) -> Tensor:

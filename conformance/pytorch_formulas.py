@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from conformance import formulas_attention, formulas_bias, formulas_embeddings, formulas_rotary
+from conformance import formulas_attention, formulas_bias, formulas_embeddings, formulas_frequencies, formulas_rotary
 from conformance.torch_arrays import Function, answer
 
 __version__ = str(torch.__version__)
@@ -28,6 +28,7 @@ def run(
 
 OPS: dict[str, Function] = {
     **formulas_embeddings.OPS,
+    **formulas_frequencies.OPS,
     **formulas_rotary.OPS,
     **formulas_bias.OPS,
     **formulas_attention.OPS,

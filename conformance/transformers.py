@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 import transformers
 
-from conformance import transformers_bias, transformers_embeddings, transformers_masks, transformers_rotary
+from conformance import (
+    transformers_bias,
+    transformers_embeddings,
+    transformers_frequencies,
+    transformers_masks,
+    transformers_rotary,
+)
 from conformance.torch_arrays import Function, answer
 
 __version__ = transformers.__version__
@@ -27,6 +33,7 @@ def run(
 
 OPS: dict[str, Function] = {
     **transformers_embeddings.OPS,
+    **transformers_frequencies.OPS,
     **transformers_rotary.OPS,
     **transformers_bias.OPS,
     **transformers_masks.OPS,
