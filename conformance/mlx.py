@@ -115,12 +115,14 @@ def interpolate_positions(
     prefix: int = 0,
     antialias: bool = False,
 ) -> Array:
-    """nn.Upsample, which takes factors; these must give back the size that is asked for."""
+    """nn.Upsample in float32, as models call it; it takes factors, which must give back the size that is asked for."""
+    no(float64=weight.dtype == mx.float64)
     scale = (new_height / height, new_width / width)
     if (int(scale[0] * height), int(scale[1] * width)) != (new_height, new_width):
         raise Unsupported("a size that no float factor gives")
     resize = nn.Upsample(scale, mode="cubic", align_corners=False, **({"antialias": True} if antialias else {}))
-    rows = resize(weight[prefix:].reshape(1, height, width, -1)).reshape(new_height * new_width, -1)
+    grid = weight[prefix:].astype(mx.float32).reshape(1, height, width, -1)
+    rows = resize(grid).reshape(new_height * new_width, -1)
     return mx.concatenate([weight[:prefix], rows.astype(weight.dtype)])
 
 
@@ -170,11 +172,11 @@ def rotary_embedding(
 ) -> Array:
     """mx.fast.rope: one token a call, at its offset, where positions are not in a row."""
     no(attention_factor=None if attention_factor is None else True)
-    if positions.ndim > 1 or (frequencies is not None and frequencies.ndim > 1):
-        raise Unsupported("positions or frequencies of more than one axis")
+    no(frequencies=None if frequencies is None else True)  # it takes periods: 1 / f would be rounded first
+    if positions.ndim > 1:
+        raise Unsupported("positions of more than one axis")
     given = positions.tolist()
-    options: Any = {"dims": x.shape[-1], "traditional": interleaved, "scale": 1.0}
-    options |= {"base": base} if frequencies is None else {"base": None, "freqs": 1 / frequencies.astype(mx.float32)}
+    options: Any = {"dims": x.shape[-1], "traditional": interleaved, "base": base, "scale": 1.0}
     rows = x.reshape(-1, 1, *x.shape[-2:])
     if given == list(range(given[0], given[0] + len(given))):
         return mx.fast.rope(rows, offset=given[0], **options).reshape(x.shape)
