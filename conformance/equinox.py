@@ -24,6 +24,9 @@ def run(
     op: str, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray], want: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Run one op on named arrays, forward and where asked backward; `want` names the results."""
+    if "positions" in inputs and op == "rotary_embedding":  # they size arrays, so they stay out of the compiled program
+        params = {**params, "positions": inputs["positions"]}
+        inputs = {name: array for name, array in inputs.items() if name != "positions"}
     return run_op(OPS, op, params, inputs, want)
 
 
@@ -95,6 +98,7 @@ def rotary_embedding(
 ) -> Array:
     """RotaryPositionalEmbedding, which counts from 0 and turns halves: tokens are put at their positions and taken back."""
     no(interleaved=interleaved, frequencies=None if frequencies is None else True)
+    no(attention_factor=None if attention_factor is None else True)
     raise_for_positions(positions)
     rows = jnp.zeros((*x.shape[:-2], int(positions.max()) + 1, x.shape[-1]), x.dtype).at[..., positions, :].set(x)
     dtype = jnp.float64 if x.dtype == jnp.float64 else jnp.float32

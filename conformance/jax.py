@@ -111,10 +111,12 @@ def interpolate_positions(
     prefix: int = 0,
     antialias: bool = False,
 ) -> Array:
-    grid = weight[prefix:].reshape(height, width, -1)
+    """jax.image.resize in float32 at least, as models call it: in 16 bits its weights suffer."""
+    wide = jnp.promote_types(weight.dtype, jnp.float32)
+    grid = weight[prefix:].astype(wide).reshape(height, width, -1)
     size = (new_height, new_width, grid.shape[-1])
     rows = jax.image.resize(grid, size, "cubic", antialias=antialias).reshape(new_height * new_width, -1)
-    return jnp.concatenate([weight[:prefix], rows])
+    return jnp.concatenate([weight[:prefix], rows.astype(weight.dtype)])
 
 
 def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None, eps: float = 1e-5) -> Array:
