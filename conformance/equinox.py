@@ -96,7 +96,7 @@ def rotary_embedding(
     base: float = 10000.0,
     interleaved: bool = True,
 ) -> Array:
-    """RotaryPositionalEmbedding, which counts from 0 and turns halves: tokens are put at their positions and taken back."""
+    """RotaryPositionalEmbedding, which counts from 0 and turns halves: tokens are put at their positions."""
     no(interleaved=interleaved, frequencies=None if frequencies is None else True)
     no(attention_factor=None if attention_factor is None else True)
     raise_for_positions(positions)
@@ -107,7 +107,12 @@ def rotary_embedding(
 
 
 def raise_for_positions(positions: np.ndarray) -> None:
-    if positions.ndim > 1 or positions.min() < 0 or positions.max() > 4096 or len({*positions.tolist()}) < len(positions):
+    if (
+        positions.ndim > 1
+        or positions.min() < 0
+        or positions.max() > 4096
+        or len(np.unique(positions)) < len(positions)
+    ):
         raise Unsupported("positions that are not distinct, from 0 to 4096, the same for all sequences")
 
 

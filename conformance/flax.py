@@ -26,7 +26,7 @@ def run(
 
 
 def of_dtype(array: Array) -> dict[str, Any]:
-    """Options of a module: its weights and its arithmetic are of the array's dtype, its first weights of no interest."""
+    """Options of a module: weights and arithmetic in the array's dtype; its first weights are replaced."""
     return {"dtype": array.dtype, "param_dtype": array.dtype, "rngs": nnx.Rngs(0)}
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from refimpl.check import Unsupported
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
+import jax
+import jax.numpy as jnp
 
 Array = Any
 Arrays = dict[str, Array]
@@ -48,7 +48,7 @@ def run_op(
 def _run(
     forward: Callable[..., Any], params: Mapping[str, Any], inputs: Mapping[str, np.ndarray], want: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Compile outputs and gradients of one case together: one by one, an op and a shape at a time, takes ten times longer."""
+    """Compile outputs and gradients of a case together: op by op, a shape at a time, takes ten times longer."""
     learned = {name[5:]: inputs[name[5:]] for name in want if name.startswith("grad.")}
     given = {name[4:]: array for name, array in inputs.items() if name.startswith("cot.")}
     rest = {name: array for name, array in inputs.items() if name not in learned and not name.startswith("cot.")}
@@ -171,7 +171,8 @@ def attention(
     T, S, D, E = q.shape[-2], k.shape[-2], q.shape[-1], v.shape[-1]
     scale = D**-0.5 if scale is None else scale
     visible = mask if q_offset in (None, 0) else both(mask, jnp.tri(T, S, q_offset, dtype=bool))
-    heads = [jnp.swapaxes(padded(x, max(D, E)), -3, -2).reshape(-1, x.shape[-2], x.shape[-3], max(D, E)) for x in (q, k, v)]
+    wide = [jnp.swapaxes(padded(x, max(D, E)), -3, -2) for x in (q, k, v)]
+    heads = [x.reshape(-1, *x.shape[-3:]) for x in wide]
     openings = [None if x is None else x.reshape(-1, *x.shape[-3:]) if x.ndim > 3 else x for x in (bias, visible)]
     options = {"scale": scale, "is_causal": q_offset == 0, "return_residual": True}
     y, lse = jax.nn.dot_product_attention(*heads, *openings, **options)  # (B, T, H, D), (B, T, H)

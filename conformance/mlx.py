@@ -246,9 +246,7 @@ def attention(
     return found
 
 
-def logsumexp(
-    q: Array, k: Array, bias: Array | None, sink: Array | None, visible: Array | None, scale: float
-) -> Array:
+def logsumexp(q: Array, k: Array, bias: Array | None, sink: Array | None, visible: Array | None, scale: float) -> Array:
     keys = mx.repeat(k, q.shape[-3] // k.shape[-3], axis=-3)
     scores = (q @ keys.swapaxes(-1, -2)) * scale
     scores = scores if bias is None else scores + bias

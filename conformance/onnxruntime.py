@@ -28,7 +28,7 @@ def run(
         session = onnxruntime.InferenceSession(
             graph.model().SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"]
         )
-    except (state.NotImplemented, state.InvalidGraph) as error:  # no kernel for the dtype, or not a dtype of the operator
+    except (state.NotImplemented, state.InvalidGraph) as error:  # no kernel, or no such operator, for a dtype
         raise Unsupported(str(error).splitlines()[0]) from None
     return results(graph, want, session.run(graph.names(want), graph.feeds))
 

@@ -19,7 +19,7 @@ import numpy as np
 from refimpl.check import Unsupported
 
 os.environ.setdefault("DEV", "CPU" if shutil.which("clang") else "PYTHON")
-from tinygrad import Tensor, dtypes, nn  # noqa: E402
+from tinygrad import Tensor, dtypes, nn
 
 Array = Any
 
