@@ -37,7 +37,7 @@ def run(
     found: dict[str, Array] = result if isinstance(result, dict) else {"y": result}
     if learned:
         loss = sum((found[name] * cotangents[name]).sum() for name in cotangents)
-        gradients = loss.gradient(*(arrays[name] for name in learned))  # type: ignore[union-attr]
+        gradients = loss.gradient(*(arrays[name] for name in learned))
         found |= {f"grad.{name}": gradient for name, gradient in zip(learned, gradients, strict=True)}
     return {name: to_numpy(found[name]) for name in want}
 

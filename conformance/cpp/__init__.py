@@ -28,8 +28,8 @@ FLAGS = ("-std=c++17", "-O2", "-ffp-contract=off")
 PROFILES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 OPS = ("rope", "partial_rope", "alibi_slopes", "alibi", "softmax", "attention")
 
-COMPILER = next(filter(None, map(shutil.which, [os.environ.get("CXX", "c++"), "g++", "clang++"])), None)
-if COMPILER is None:
+COMPILER = next(filter(None, map(shutil.which, [os.environ.get("CXX", "c++"), "g++", "clang++"])), "")
+if not COMPILER:
     raise ImportError("no C++ compiler: neither $CXX nor c++, g++, clang++ is there")
 
 
