@@ -11,12 +11,12 @@ import pytest
 from safetensors.numpy import save_file
 
 cpp = pytest.importorskip("conformance.cpp", reason="no C++ compiler", exc_type=ImportError)
-ROOM = {"format": 1}
+FORMAT = {"format": 1}
 
 
 def answered(folder: Path, cases: list[dict]) -> list[dict]:
     """Run the command on cases whose tensors lie in the folder."""
-    (folder / "request.json").write_text(json.dumps(ROOM | {"cases": cases}), "utf-8")
+    (folder / "request.json").write_text(json.dumps(FORMAT | {"cases": cases}), "utf-8")
     subprocess.run([cpp.command(), "--in", folder, "--out", folder / "out"], check=True)
     lines = (folder / "out" / "results.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
@@ -51,7 +51,7 @@ def test_wrong_dtype_is_rejected(tmp_path: Path) -> None:
 def test_names_and_numbers_of_json(tmp_path: Path) -> None:
     """Escapes, exponents, null and blanks, as any writer of JSON may have them."""
     save_file({"in.none": np.zeros(1, np.float32)}, tmp_path / "odd.in.safetensors")
-    text = json.dumps(ROOM | {"cases": [case("odd", "alibi_slopes", H=2)]}, indent=1)
+    text = json.dumps(FORMAT | {"cases": [case("odd", "alibi_slopes", H=2)]}, indent=1)
     text = text.replace('"H": 2', '"H" :2.0e0,\n"max_bias":null, "\\u0070\\"":[true,false,{}]')
     (tmp_path / "request.json").write_text(text, "utf-8")
     subprocess.run([cpp.command(), "--in", tmp_path, "--out", tmp_path / "out"], check=True)

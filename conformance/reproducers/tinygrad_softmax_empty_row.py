@@ -4,7 +4,7 @@ import os
 import shutil
 
 os.environ.setdefault("DEV", "CPU" if shutil.which("clang") else "PYTHON")
-from tinygrad import Tensor  # noqa: I001
+from tinygrad import Tensor
 
 print("got ", Tensor([-float("inf")] * 2).softmax().numpy())  # [nan nan]
 print("want", [0.0, 0.0], "as an empty sum")
