@@ -16,6 +16,7 @@ from refimpl.check import Unsupported
 
 OPSET, IR_VERSION = 23, 10
 Arrays = Mapping[str, np.ndarray]
+SCORES_AFTER_MASK = 2  # of qk_matmul_output_mode
 
 
 class Graph:
@@ -126,16 +127,11 @@ def layer_norm(
 
 
 def rms_norm(
-    g: Graph,
-    x: np.ndarray | str,
-    weight: np.ndarray | None = None,
-    eps: float = 1e-6,
-    unit_offset: bool = False,
-    axis: int = -1,
+    g: Graph, x: np.ndarray, weight: np.ndarray | None = None, eps: float = 1e-6, unit_offset: bool = False
 ) -> None:
-    gain: Any = np.ones(x.shape[axis:], x.dtype) if weight is None and not isinstance(x, str) else weight
+    gain: Any = np.ones(x.shape[-1], x.dtype) if weight is None else weight
     gain = g.node("Add", gain, np.ones(1, gain.dtype)) if unit_offset else gain
-    g.outputs["y"] = g.node("RMSNormalization", x, gain, axis=axis, epsilon=eps)
+    g.outputs["y"] = g.node("RMSNormalization", x, gain, axis=-1, epsilon=eps)
 
 
 def linear(g: Graph, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> None:
@@ -223,8 +219,9 @@ def attention(
         visible = visible if mask is None else g.node("And", visible, mask)
     if bias is not None and visible is not None:
         visible = g.node("Where", visible, bias, np.asarray(-np.inf, q.dtype))
-    attend(g, [four(x) for x in (q, k, v)], visible if bias is None else visible if visible is not None else bias,
-           options | optional(scale, softcap))  # fmt: skip
+    elif bias is not None:
+        visible = bias
+    attend(g, [four(x) for x in (q, k, v)], visible, options | optional(scale, softcap))
     g.shapes |= {"y": (*q.shape[:-1], v.shape[-1]), "lse": q.shape[:-1]}
 
 
@@ -238,9 +235,6 @@ def attend(g: Graph, qkv: list[np.ndarray], mask: Any, options: dict[str, Any], 
     )
     lse = g.node("ReduceLogSumExp", scores, np.array([-1]), keepdims=0)
     g.outputs |= {"y": y, "lse": lse, "k_cache": k_cache, "v_cache": v_cache}
-
-
-SCORES_AFTER_MASK = 2
 
 
 def attention_decode(
