@@ -51,9 +51,9 @@ peers: $(BIN)/.peers  ## install the frameworks to compare with
 conformance: $(BIN)/.peers  ## check the frameworks against the fixtures, write CONFORMANCE.md
 	$(BIN)/python -m conformance
 
-conformance-check: $(BIN)/.peers  ## the same, but fail where a verdict is not that of CONFORMANCE.md; then the tests beside it
-	$(BIN)/python -m conformance --check
-	$(BIN)/python -m pytest conformance
+conformance-check: $(BIN)/.peers  ## the quick ones, but fail where a verdict is not that of CONFORMANCE.md; then the tests beside it
+	$(BIN)/python -m conformance --check --quick
+	$(BIN)/python -m pytest -n auto conformance
 
 lint: $(BIN)/.lint  ## ruff
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 python -m conformance                   measure every framework of conformance/claims, write the page
 python -m conformance --check           the same, but fail where a verdict is not the page's
+python -m conformance --check --quick   without the frameworks that compile a program a case
 python -m conformance NAME ...          measure some; print their part of the page
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 
 from conformance import page
-from conformance.measure import frameworks
+from conformance.measure import SLOW, frameworks
 from conformance.processes import Run, run_all
 from refimpl.check.command import open_pack
 from refimpl.fixtures.read import Pack
@@ -29,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(frameworks())}; default all")
     parser.add_argument("--check", action="store_true", help="compare verdicts with CONFORMANCE.md, do not write it")
+    parser.add_argument("--quick", action="store_true", help=f"leave out {', '.join(SLOW)}")
     parser.add_argument("--fixtures", type=Path, help="a built pack; default the user's cache")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time; default one a core")
     given = parser.parse_args()
@@ -37,7 +39,8 @@ def main() -> int:
     if given.check and not PAGE.exists():
         parser.error(f"--check: there is no {PAGE.name}; allowed: with a page that was written before")
     pack = open_pack(given.fixtures, [])
-    runs = run_all(given.names or frameworks(), pack.root, max(given.jobs, 1))
+    names = given.names or [name for name in frameworks() if not (given.quick and name in SLOW)]
+    runs = run_all(names, pack.root, max(given.jobs, 1))
     measured = [run for run in runs if not run.missing]
     surprised = tell(runs)
     if not measured:
@@ -45,7 +48,7 @@ def main() -> int:
         return 1
     if given.check:
         return int(compare(measured, pack) or surprised)
-    if given.names or surprised or len(measured) < len(runs):
+    if names != frameworks() or surprised or len(measured) < len(runs):
         OUT.print(*(page.section(run, pack) for run in measured), sep="\n\n", markup=False)
         OUT.print(f"{PAGE.name} is left as it is", style="yellow")
         return int(surprised or len(measured) < len(runs))

@@ -15,6 +15,7 @@ from refimpl.check.run import Pair, judge_all
 from refimpl.check.verdict import Verdict
 
 FOLDER = Path(__file__).parent / "claims"
+SLOW = {"jax": 9, "flax": 3, "equinox": 3, "tinygrad": 7}  # compile a program a case; the tests take one in so many
 PASSED, SUSPICIOUS, OTHER, FAILED = "passed", "suspicious", "other convention", "failed"
 
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from conformance.measure import claims_of, frameworks, measure
+from conformance.measure import SLOW, claims_of, frameworks, measure
 from refimpl.check.claims import divide, require_in_pack
 from refimpl.check.command import open_pack
 from refimpl.check.run import Pair, pairs
 
 ROOT = Path(__file__).parents[1]
-EVERY = {"jax": 9, "flax": 3, "equinox": 3, "tinygrad": 7}  # these compile a program a case: one case in so many
 CLAIMED = [(name, op) for name in frameworks() for op in claims_of(name).ops]
 
 
@@ -37,7 +36,7 @@ def surprises(adapter: Any, claims: Any, chosen: list[Pair]) -> list[str]:
 def test_nothing_but_known_failures(framework: str, op: str, chosen: list[Pair]) -> None:
     why = f"{framework} is not installed"
     adapter = pytest.importorskip(f"conformance.{framework}", reason=why, exc_type=ImportError)
-    every = 1 if os.environ.get("REFIMPL_EVERY_CASE") else EVERY.get(framework, 1)
+    every = 1 if os.environ.get("REFIMPL_EVERY_CASE") else SLOW.get(framework, 1)
     claims = claims_of(framework)
     claimed, _ = divide(claims, [(case, profile) for case, profile in chosen if case.op == op])
     found = surprises(adapter, claims, claimed[::every])
