@@ -1,0 +1,234 @@
+"""How one node is changed: a rule a kind of node, each a list of (kind, other node)."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from .sources import name_of
+
+Change = tuple[str, ast.AST]
+KINDS = {
+    "arithmetic": "another operator",
+    "term": "a term or a factor dropped",
+    "sign": "a minus dropped or added",
+    "order": "operands, arguments or results the other way round",
+    "comparison": "another comparison, or another boundary",
+    "constant": "a number off by one, of the other sign, doubled",
+    "default": "the same in the default of an option",
+    "axis": "another axis",
+    "index": "a slice, an index or where the new axis goes",
+    "truth": "True and False exchanged",
+    "logic": "and, or, not, a condition negated or dropped",
+    "where": "the branches of a selection exchanged, its mask negated, one branch alone",
+    "function": "a sibling: min for max, mean for sum, sin for cos, ceil for floor",
+    "call": "a call dropped: its first argument instead",
+    "keyword": "a keyword argument dropped",
+    "transpose": "a transposition dropped",
+    "range": "a range a step shorter at either end",
+    "gradient": "a gradient that is zero, or negated",
+}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Div,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult, ast.LShift)
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+SIBLINGS = {
+    "cos": ("sin",),
+    "sin": ("cos",),
+    "exp": ("expm1",),
+    "expm1": ("exp",),
+    "log": ("log1p", "log2"),
+    "log1p": ("log",),
+    "maximum": ("minimum",),
+    "minimum": ("maximum",),
+    "max": ("min",),
+    "min": ("max",),
+    "floor": ("ceil",),
+    "ceil": ("floor",),
+    "any": ("all",),
+    "all": ("any",),
+    "sum": ("mean", "max"),
+    "mean": ("sum",),
+    "zeros_like": ("ones_like",),
+    "ones_like": ("zeros_like",),
+    "zeros": ("ones",),
+    "ones": ("zeros",),
+    "tanh": ("sin",),
+    "sign": ("abs",),
+    "round": ("floor",),
+}
+AXES = {-1: (-2, 0), -2: (-1, -3), 0: (1, -1), 1: (0,)}
+NOT_DROPPED = ("constant", "arange", "asarray", "range", "len", "isdtype", "tuple")  # not a step of a formula
+SYMMETRIC = ("maximum", "minimum", "max", "min")
+
+
+def changes(node: ast.AST, role: str) -> Iterator[Change]:
+    """Yield what may stand in place of a node.
+
+    role: what a number means where it stands: "axis", "index", "default" of an option, "shape" of a reshape, or "".
+    """
+    match node:
+        case ast.Constant(value=value):
+            yield from _of_number(value, role)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+            yield from _of_number(-value, role)
+        case ast.UnaryOp(op=op, operand=operand):
+            yield ("sign" if isinstance(op, ast.USub) else "logic"), operand
+        case ast.BinOp():
+            yield from _of_operator(node)
+        case ast.Compare(ops=[op]):
+            for other in COMPARISONS[type(op)]:
+                yield "comparison", _with(node, ops=[other()])
+        case ast.BoolOp(op=op, values=values):
+            yield "logic", _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+            for value in values:
+                yield "logic", value
+        case ast.IfExp(body=body, orelse=orelse):
+            yield "logic", _with(node, body=orelse, orelse=body)
+        case ast.If(test=test):
+            yield "logic", _with(node, test=ast.UnaryOp(ast.Not(), test))
+        case ast.Call():
+            yield from _of_call(node)
+        case ast.Attribute(attr="mT", value=value):
+            yield "transpose", value
+        case ast.Subscript():
+            yield from _of_subscript(node)
+        case ast.Slice():
+            yield from _of_slice(node)
+        case ast.Assign(value=ast.BinOp() as value):
+            yield "sign", _with(node, value=ast.UnaryOp(ast.USub(), value))
+        case ast.AugAssign(op=op):
+            yield "arithmetic", _with(node, op=ARITHMETIC[type(op)]())
+            yield "term", ast.Pass()
+        case ast.Expr():
+            yield "call", ast.Pass()
+
+
+def of_gradient(value: ast.expr) -> Iterator[Change]:
+    """Yield a gradient that is zero, and one of the other sign; None stays None."""
+    for form in ("0 * gradient", "-gradient"):
+        changed = ast.parse(f"None if gradient is None else {form}", mode="eval").body
+        yield "gradient", _Filled(value).visit(changed)
+
+
+def exchanged(items: list[ast.expr]) -> Iterator[list[ast.expr]]:
+    """Yield the items with two different neighbours of one kind the other way round."""
+    for i, (left, right) in enumerate(zip(items, items[1:], strict=False)):
+        if type(left) is type(right) and ast.dump(left) != ast.dump(right):
+            yield [*items[:i], right, left, *items[i + 2 :]]
+
+
+def _with(node: ast.AST, **fields: object) -> ast.AST:
+    """Return a copy with some fields replaced."""
+    new = copy.copy(node)
+    for name, value in fields.items():
+        setattr(new, name, value)
+    return new
+
+
+def _of_number(value: object, role: str) -> Iterator[Change]:
+    if role == "shape" and value == -1:  # no number: what is left over
+        return
+    kind = "constant" if role in ("", "shape") else role
+    if isinstance(value, bool):
+        yield ("truth" if role != "default" else role), ast.Constant(not value)
+    elif isinstance(value, int):
+        others = AXES.get(value, (value - 1,)) if role == "axis" else (value + 1, value - 1, -value)
+        yield from ((kind, number(other)) for other in dict.fromkeys(others) if other != value)
+    elif isinstance(value, float):
+        others = [2 * value, -value, value + 1] if value else [1.0, -1.0]
+        yield from ((kind, number(other)) for other in others)
+
+
+def number(value: float) -> ast.expr:
+    """Return a number as Python writes it."""
+    return ast.parse(repr(value), mode="eval").body
+
+
+def _of_operator(node: ast.BinOp) -> Iterator[Change]:
+    if isinstance(node.left, ast.Tuple) or isinstance(node.right, ast.Tuple):
+        return
+    yield "arithmetic", _with(node, op=ARITHMETIC[type(node.op)]())
+    yield "term", node.left
+    yield "term", node.right
+    if isinstance(node.op, ORDERED):
+        yield "order", _with(node, left=node.right, right=node.left)
+
+
+def _of_call(node: ast.Call) -> Iterator[Change]:
+    name, args = name_of(node.func), node.args
+    if name == "where" and len(args) == 3:
+        condition, first, second = args
+        yield "where", _with(node, args=[condition, second, first])
+        yield "where", first
+        yield "where", second
+        return
+    for sibling in SIBLINGS.get(name, ()):
+        yield "function", _with(node, func=_renamed(node.func, sibling))
+    if args and not (name in NOT_DROPPED or name[:1].isupper() or isinstance(args[0], ast.Starred)):
+        yield "call", args[0]
+    if name == "range":
+        first, last = (args[0], args[1]) if len(args) > 1 else (ast.Constant(0), args[0])
+        yield "range", _with(node, args=[ast.BinOp(first, ast.Add(), ast.Constant(1)), last, *args[2:]])
+        yield "range", _with(node, args=[first, ast.BinOp(last, ast.Sub(), ast.Constant(1)), *args[2:]])
+    if not (name[:1].isupper() or name in SYMMETRIC):
+        yield from (("order", _with(node, args=swapped)) for swapped in exchanged(args))
+    for i, keyword in enumerate(node.keywords):
+        if keyword.arg not in (None, "device", "xp", "like"):
+            yield "keyword", _with(node, keywords=[*node.keywords[:i], *node.keywords[i + 1 :]])
+
+
+def _renamed(func: ast.expr, name: str) -> ast.AST:
+    return _with(func, attr=name) if isinstance(func, ast.Attribute) else ast.Name(name, ast.Load())
+
+
+def _of_subscript(node: ast.Subscript) -> Iterator[Change]:
+    if not isinstance(node.ctx, ast.Load):
+        return
+    yield "index", node.value
+    if isinstance(node.slice, ast.Tuple):
+        items = node.slice.elts
+        for i, (left, right) in enumerate(zip(items, items[1:], strict=False)):
+            if ast.dump(left) != ast.dump(right):
+                swapped = [*items[:i], right, left, *items[i + 2 :]]
+                yield "index", _with(node, slice=_with(node.slice, elts=swapped))
+
+
+def _of_slice(node: ast.Slice) -> Iterator[Change]:
+    for bound in ("lower", "upper", "step"):
+        if getattr(node, bound) is not None:
+            yield "index", _with(node, **{bound: None})
+
+
+class _Filled(ast.NodeTransformer):
+    """Put an expression where the name `gradient` stands."""
+
+    def __init__(self, value: ast.expr) -> None:
+        self.value = value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.value if node.id == "gradient" else node
