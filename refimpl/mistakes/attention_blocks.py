@@ -91,6 +91,17 @@ def _empty_block_nan(state: Running, scores: Array, kept: Array, values: Array) 
     return right._replace(total=spoilt, y=right.y + 0 * spoilt[..., None])
 
 
+def _maximum_of_masked(state: Running, scores: Array, kept: Array, values: Array) -> Running:
+    """Let masked scores into the running maximum."""
+    xp = array_namespace(scores)
+    some = state.some | xp.any(kept, axis=-1)
+    m = xp.maximum(xp.where(state.some, state.m, -xp.inf), xp.max(scores, axis=-1))
+    e = xp.where(kept, xp.exp(scores - m[..., None]), 0.0)
+    forget = xp.exp(xp.where(state.some, state.m - m, 0.0))
+    total = forget * state.total + xp.sum(e, axis=-1)
+    return Running(m, total, forget[..., None] * state.y + e @ values, some)
+
+
 def _row_of_block(dy: Attention, residuals: BlockedAttentionResiduals) -> Any:
     """Take the row sum of softmax over one block, not over all."""
     xp = array_namespace(*dy)
@@ -207,6 +218,10 @@ BLOCKED_ATTENTION: dict[str, Mistake] = {
         "blocked_attention", "EDGE", "exp(−inf − (−inf)) for a row without keys → 0",
         "right until the first block of a row is empty",
         forward=rewired(blocked_attention_forward, _absorb=_empty_block_nan)),
+    "blocked.maximum_of_masked": Mistake(
+        "blocked_attention", "PRECISION", "running maximum of all scores → of those that are kept",
+        "0/0 as soon as a masked score passes the kept ones by 100",
+        forward=rewired(blocked_attention_forward, _absorb=_maximum_of_masked)),
     "blocked.row_sum_of_block": Mistake(
         "blocked_attention", "GRADIENT", "row sum over one block → over all keys",
         "right for one block",

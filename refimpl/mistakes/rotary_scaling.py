@@ -146,6 +146,10 @@ YARN_ATTENTION_FACTOR: dict[str, Mistake] = {
         "yarn_attention_factor", "SCALE", "m(mscale) → m(mscale) / m(mscale_all_dim)",
         "scores of turned channels are scaled twice",
         forward=changed(yarn_attention_factor, mscale_all_dim=lambda a: 0.0)),
+    "yarn.mscale_ignored": Mistake(
+        "yarn_attention_factor", "SCALE", "m(1) → m(mscale)",
+        "right for the many models whose mscale is 1",
+        forward=changed(yarn_attention_factor, mscale=lambda a: 1.0)),
     "yarn.attention_factor_missing": Mistake(
         "yarn_attention_factor", "SCALE", "1 → 1 + ln(factor)/10",
         "scores are too flat over long texts",

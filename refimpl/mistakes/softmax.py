@@ -38,6 +38,10 @@ SOFTMAX: dict[str, Mistake] = {
         "softmax", "MASK", "softmax(x · mask) → softmax of what mask keeps",
         "masked keys count as score 0",
         **_softmax(rules.filled_with(0.0), rules.filled_gradient)),
+    "softmax.zero_is_masked": Mistake(
+        "softmax", "MASK", "a score of 0 is left out → what the mask leaves out",
+        "right as long as masked scores are the only zeros",
+        forward=changed(softmax_forward, mask=lambda a: a.x != 0 if a.mask is None else a.mask & (a.x != 0))),
     "softmax.minus_1e4": Mistake(
         "softmax", "MASK", "x − 10000 where masked → left out",
         "scores below −10000 lose to masked ones; an empty row attends", ("transformers#17306",),

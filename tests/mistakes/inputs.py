@@ -210,6 +210,7 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "softmax.polarity": (rows((3, 5), SOME), rows((3, 5))),
     "softmax.mask_after": (rows((3, 5), SOME), rows((3, 5), ALL)),
     "softmax.mask_multiplied": (rows((3, 5), SOME), rows((3, 5), ALL)),
+    "softmax.zero_is_masked": (Input({}, {"x": np.asarray([[0.0, 1.5, -0.75], [-2.0, 0.0, 0.0]])}), rows((3, 5))),
     "softmax.minus_1e4": (rows((3, 5), SOME, BELOW), rows((3, 5), SOME)),
     "softmax.full_row_nan": (rows((3, 5), ROWS), rows((3, 5), SOME)),
     "softmax.full_row_uniform": (rows((3, 5), ROWS), rows((3, 5), SOME)),

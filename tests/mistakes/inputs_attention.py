@@ -195,6 +195,10 @@ PIECE_INPUTS: Inputs = {
     "blocked.never_shrunk": (blocked(2), blocked(5)),
     "blocked.last_block_dropped": (blocked(2), blocked(5)),
     "blocked.empty_block_nan": (blocked(2, keep=FIRST_EMPTY), blocked(2, keep=FIRST_FULL)),
+    "blocked.maximum_of_masked": (
+        blocked(2, bias=[0.0, 2000.0, 1.0, -1.0, 0.5], keep=[1, 0, 1, 1, 1]),
+        blocked(2, bias=[0.0, 2.0, 1.0, -1.0, 0.5], keep=[1, 0, 1, 1, 1]),
+    ),
     "blocked.row_sum_of_block": (blocked(2), blocked(5)),
     "blocked.dlse_ignored": (blocked(2), blocked(2, cotangents=("y",))),
     "merge.averaged": (merged(LOGITS, EQUAL), merged(EQUAL, EQUAL, alike=True)),

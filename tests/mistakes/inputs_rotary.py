@@ -114,6 +114,7 @@ ROTARY_INPUTS: dict[str, tuple[Input, Input | None]] = {
     "yarn.factor_squared": (yarn(), yarn(factor=1.0)),
     "yarn.unguarded": (of(factor=0.5), of(factor=4.0)),
     "yarn.mscale_all_dim_ignored": (of(factor=4.0, mscale_all_dim=0.5), of(factor=4.0)),
+    "yarn.mscale_ignored": (of(factor=4.0, mscale=0.5), of(factor=4.0)),
     "yarn.attention_factor_missing": (of(factor=4.0), of(factor=1.0)),
     "yarn.attention_factor_squared": (of(factor=4.0), of(factor=1.0)),
     "longrope.capacity": (longrope(9), longrope(17)),

@@ -18,7 +18,7 @@ from refimpl.fixtures.read import LoadedCase
 from refimpl.ops import run
 
 from .mutate import Mutant, applied
-from .sources import functions, function, modules
+from .sources import function, functions, modules
 
 SECONDS = 5.0  # a case takes milliseconds
 SEPARATED = 10.0  # budgets: the rule for known mistakes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
+from itertools import pairwise
 
 from .sources import name_of
 
@@ -137,7 +138,7 @@ def of_gradient(value: ast.expr) -> Iterator[Change]:
 
 def exchanged(items: list[ast.expr]) -> Iterator[list[ast.expr]]:
     """Yield the items with two different neighbours of one kind the other way round."""
-    for i, (left, right) in enumerate(zip(items, items[1:], strict=False)):
+    for i, (left, right) in enumerate(pairwise(items)):
         if type(left) is type(right) and ast.dump(left) != ast.dump(right):
             yield [*items[:i], right, left, *items[i + 2 :]]
 
@@ -212,7 +213,7 @@ def _of_subscript(node: ast.Subscript) -> Iterator[Change]:
     yield "index", node.value
     if isinstance(node.slice, ast.Tuple):
         items = node.slice.elts
-        for i, (left, right) in enumerate(zip(items, items[1:], strict=False)):
+        for i, (left, right) in enumerate(pairwise(items)):
             if ast.dump(left) != ast.dump(right):
                 swapped = [*items[:i], right, left, *items[i + 2 :]]
                 yield "index", _with(node, slice=_with(node.slice, elts=swapped))

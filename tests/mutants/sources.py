@@ -62,10 +62,9 @@ def skipped(node: ast.AST) -> bool:
             return name_of(func) in ("array_namespace", "device")
         case ast.keyword(arg="device" | "xp" | "like"):
             return True
-        case ast.If(test=test) if any(isinstance(n, ast.Call) and name_of(n.func) in OTHER_LIBRARIES for n in ast.walk(test)):
-            return True
-        case ast.If(body=body, orelse=orelse):
-            return all(skipped(statement) for statement in (*body, *orelse))
+        case ast.If(test=test, body=body, orelse=orelse):
+            calls = {name_of(inner.func) for inner in ast.walk(test) if isinstance(inner, ast.Call)}
+            return not calls.isdisjoint(OTHER_LIBRARIES) or all(skipped(statement) for statement in (*body, *orelse))
         case ast.For(body=body):
             return all(skipped(statement) for statement in body)
     return False
