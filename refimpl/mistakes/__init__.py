@@ -8,6 +8,7 @@ from .attention import ATTENTION
 from .attention_blocks import ATTENTION_DECODE, BLOCKED_ATTENTION, MERGE_BLOCKS
 from .attention_gradient import ATTENTION_GRADIENT
 from .attention_openings import ATTENTION_OPENINGS, MULTI_HEAD_OPENINGS
+from .attention_sink import ATTENTION_SINK
 from .attention_softmax import ATTENTION_SOFTMAX
 from .bias import ALIBI, ALIBI_SLOPES
 from .bias_content import DEBERTA_BIAS, SHAW_KEYS, SHAW_VALUES, TRANSFORMER_XL_BIAS
@@ -107,6 +108,7 @@ MISTAKES: dict[str, Mistake] = {
     **ATTENTION_SOFTMAX,
     **ATTENTION_GRADIENT,
     **ATTENTION_OPENINGS,
+    **ATTENTION_SINK,
     **MULTI_HEAD_ATTENTION,
     **MULTI_HEAD_OPENINGS,
     **RMS_QK_NORM,

@@ -95,6 +95,14 @@ ATTENTION_SOFTMAX: dict[str, Mistake] = {
         "attention", "MASK", "softmax(scores · mask) → softmax of what mask keeps",
         "masked keys count as score 0",
         **attention_with(rules.filled_with(0.0), rules.filled_gradient)),
+    "attention.mask_added": Mistake(
+        "attention", "MASK", "score + 1 where the mask keeps → left out where it does not",
+        "a boolean mask where a bias is expected: the future leaks, e times fainter",
+        **attention_with(rules.added)),
+    "attention.zero_times_inf": Mistake(
+        "attention", "MASK", "score + (1 − mask) · (−∞) → left out where the mask does not keep",
+        "0 · ∞ is NaN wherever a key is kept", ("onnx#8068",),
+        **attention_with(rules.zero_times_inf)),
     "attention.minus_1e4": Mistake(
         "attention", "MASK", "score − 10000 where masked → left out",
         "scores below −10000 lose to masked ones; an empty row attends", ("transformers#17306",),
@@ -119,7 +127,11 @@ ATTENTION_SOFTMAX: dict[str, Mistake] = {
     "attention.softmax_axis_query": Mistake(
         "attention", "LAYOUT", "softmax over queries → over keys",
         "columns sum to 1 instead of rows", ("detr#247",),
-        **attention_with(rules.over_queries, rules.over_queries_gradient)),
+        **attention_with(rules.over(-2), rules.over_gradient(-2))),
+    "attention.softmax_over_heads": Mistake(
+        "attention", "LAYOUT", "softmax over heads → over keys",
+        "the weights of a key, not those of a query, sum to 1", ("detr#247",),
+        **attention_with(rules.over(-3), rules.over_gradient(-3))),
     "attention.weights_bf16": Mistake(
         "attention", "PRECISION", "weights rounded to bfloat16 before the product with v → in float32",
         "y keeps 8 bits, lse all",

@@ -174,6 +174,10 @@ EMBEDDING_LAYERS: dict[str, Mistake] = {
         "bert_embedding", "OFFSET", "0 .. T−1 → the positions that are given",
         "right for BERT, wrong for RoBERTa and for later chunks", ("transformers#1761",),
         forward=changed(bert_embedding_forward, positions=lambda a: None)),
+    "bert_embedding.eps_of_layer_norm": Mistake(
+        "bert_embedding", "SCALE", "eps 1e−5, the default of a framework's layer norm → the layer's own",
+        "right for embeddings of size 1, wrong for small ones",
+        forward=changed(bert_embedding_forward, eps=lambda a: 1e-5)),
     "bert_embedding.dropped_before_norm": Mistake(
         "bert_embedding", "MASK", "layer_norm(dropout(sum)) → dropout(layer_norm(sum))",
         "what is dropped comes back, as something else than 0",

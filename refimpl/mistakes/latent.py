@@ -51,6 +51,10 @@ MLA_ATTENTION: dict[str, Mistake] = {
         "the channels of positions are forgotten in the scale", convention="attention.scale_inverse_sqrt_width",
         forward=changed(mla_attention_forward, scale=lambda a: (
             (a.q.shape[-1] - a.k_rope.shape[-1]) ** -0.5 if a.scale is None else a.scale))),
+    "mla.mscale_missing": Mistake(
+        "mla_attention", "SCALE", "1/√(N + R) → the scale that is given, with the square of YaRN's m(mscale) in it",
+        "right for models whose text was not stretched",
+        forward=changed(mla_attention_forward, scale=lambda a: None)),
     "mla.rope_first": Mistake(
         "mla_attention", "LAYOUT", "q = [rope | nope] → [nope | rope]",
         "the wrong channels turn", convention="mla_attention.nope_first",

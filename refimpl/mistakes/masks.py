@@ -78,6 +78,10 @@ MASKS: dict[str, Mistake] = {
         "window_mask", "OFFSET", "i − left → q_offset + i − left",
         "with a cache, the window stays at the start of the text",
         forward=changed(window_mask, q_offset=lambda a: 0)),
+    "window.left_ignored": Mistake(
+        "window_mask", "MASK", "no limit to the left → q_offset + i − left ≤ j",
+        "right until the text is longer than the window",
+        forward=changed(window_mask, left=lambda a: None)),
     "window.right_ignored": Mistake(
         "window_mask", "MASK", "no limit to the right → j ≤ q_offset + i + right",
         "a window that is not causal",

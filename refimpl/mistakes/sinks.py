@@ -66,6 +66,13 @@ def _x_tanh(x: Array, cap: Array) -> tuple[Array, Array]:
     return x * tanh, tanh + x * (1 - tanh * tanh) / cap
 
 
+def _twice(x: Array, cap: Array) -> tuple[Array, Array]:
+    xp = array_namespace(x)
+    once = xp.tanh(x / cap)
+    tanh = xp.tanh(once)
+    return cap * tanh, (1 - tanh * tanh) * (1 - once * once)
+
+
 def _of_capped(dy: Array, residuals: SoftcapResiduals) -> Array:
     """Take the derivative at tanh(x / cap) once more."""
     again = array_namespace(dy).tanh(residuals.tanh)
@@ -118,6 +125,10 @@ SOFTCAP: dict[str, Mistake] = {
         "softcap", "SCALE", "x · tanh(x / c) → c · tanh(x / c)",
         "not bounded, and even: the sign is lost",
         **_of_cap(_x_tanh)),
+    "softcap.twice": Mistake(
+        "softcap", "SCALE", "c · tanh(tanh(x / c)) → c · tanh(x / c): capped in the kernel and around it",
+        "logits stay below 0.76 c; right far below the cap", ("onnx#7865",),
+        **_of_cap(_twice)),
     "softcap.straight_through": Mistake(
         "softcap", "GRADIENT", "dx = dy → dy (1 − tanh²)",
         "saturated logits keep learning",

@@ -25,7 +25,7 @@ SOFTMAX: dict[str, Mistake] = {
     "softmax.axis": Mistake(
         "softmax", "LAYOUT", "over the axis before the last → over the last",
         "columns sum to 1 instead of rows", ("detr#247",),
-        **_softmax(rules.over_queries, rules.over_queries_gradient)),
+        **_softmax(rules.over(-2), rules.over_gradient(-2))),
     "softmax.polarity": Mistake(
         "softmax", "MASK", "True drops → True keeps",
         "it looks like a softmax, of the other half", ("pytorch#170415",), convention="softmax.mask_true_keeps",

@@ -62,6 +62,17 @@ def minus_1e4(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
     return right(where(mask, x, x - 10000), None)
 
 
+def added(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+    """Add a boolean mask as if it were a bias: 1 where it keeps."""
+    return right(x if mask is None else where(mask, x + 1, x), None)
+
+
+def zero_times_inf(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+    """Add (1 - mask) · (-inf), which is NaN where the mask keeps."""
+    xp = array_namespace(x)
+    return right(where(mask, x + xp.nan, x - xp.inf) if mask is not None else x, None)
+
+
 def full_row_nan(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
     """Divide 0 by 0."""
     weights, lse = softmax_and_lse(x, mask)
@@ -86,24 +97,35 @@ def without_max(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
     return weights, xp.log(xp.sum(e, axis=-1)), weights
 
 
-def over_queries(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
-    """Normalise over the axis before the last."""
-    keep = None if mask is None else swapped(array_namespace(x).broadcast_to(mask, x.shape))
-    columns, _ = softmax_and_lse(swapped(x), keep)
-    weights, lse = softmax_and_lse(x, mask)
-    return swapped(columns), lse, (columns, weights)
+def over(axis: int) -> Function:
+    """Normalise over another axis than the last, where there is one."""
+
+    def softmax(x: Array, mask: Array | None) -> tuple[Array, Array, Any]:
+        keep = None if mask is None else _exchanged(array_namespace(x).broadcast_to(mask, x.shape), axis)
+        columns, _ = softmax_and_lse(_exchanged(x, axis), keep)
+        weights, lse = softmax_and_lse(x, mask)
+        return _exchanged(columns, axis), lse, (columns, weights)
+
+    return softmax
 
 
-def over_queries_gradient(dweights: Array, dlse: Array | None, saved: Any) -> Array:
-    """Undo `over_queries`."""
-    columns, weights = saved
-    dx = swapped(gradient(swapped(dweights), None, columns))
-    return dx if dlse is None else dx + weights * dlse[..., None]
+def over_gradient(axis: int) -> Function:
+    """Undo `over`."""
+
+    def gradient_of(dweights: Array, dlse: Array | None, saved: Any) -> Array:
+        columns, weights = saved
+        dx = _exchanged(gradient(_exchanged(dweights, axis), None, columns), axis)
+        return dx if dlse is None else dx + weights * dlse[..., None]
+
+    return gradient_of
 
 
-def swapped(x: Array) -> Array:
-    """Swap the last two axes where there are two."""
-    return array_namespace(x).moveaxis(x, -1, -2) if x.ndim > 1 else x
+def _exchanged(x: Array, axis: int) -> Array:
+    """Exchange the last axis and another, counted from the end."""
+    axes = list(range(x.ndim))
+    if x.ndim >= -axis:
+        axes[-1], axes[axis] = axes[axis], axes[-1]
+    return array_namespace(x).permute_dims(x, tuple(axes))
 
 
 def no_row_sum(dweights: Array, dlse: Array | None, weights: Array) -> Array:

@@ -124,6 +124,7 @@ MASK_INPUTS: Inputs = {
     "window.sides_swapped": (window(2, 1), window(2, 2)),
     "window.zero_is_off": (window(0, 0), window(2, 1)),
     "window.queries_from_zero": (window(2, 0), window(2, 0, q_offset=0)),
+    "window.left_ignored": (window(2, 0), window(None, 0)),
     "window.right_ignored": (window(2, 0), window(2, None)),
     "chunked.sliding": (chunked(3), chunked(7)),
     "chunked.not_causal": (chunked(3), chunked(1)),
@@ -152,6 +153,7 @@ SINK_INPUTS: Inputs = {
     "softcap.not_multiplied_back": (capped(1.5), capped(1.0)),
     "softcap.not_divided": (capped(1.5), capped(1.0)),
     "softcap.x_tanh": (capped(1.5), None),
+    "softcap.twice": (capped(1.5), capped(2.0**30)),
     "softcap.straight_through": (capped(1.5), capped(2.0**30)),
     "softcap.gradient_of_capped": (capped(1.5), capped(2.0**30)),
 }
@@ -168,6 +170,7 @@ OPENING_INPUTS: Inputs = {
     "attention.dropout_before_softmax": (attention(keep=True, p=0.3), attention()),
     "attention.dropout_no_rescale": (attention(keep=True, p=0.3), attention(keep=True, p=0.0)),
     "attention.dropout_not_in_gradient": (attention(keep=True, p=0.3), attention()),
+    "attention.sink_has_value": (attention(sink=True), attention(sink=-800.0)),
 }
 
 PIECE_INPUTS: Inputs = {
@@ -207,6 +210,7 @@ PIECE_INPUTS: Inputs = {
     "merge.both_empty_nan": (merged(EMPTY, EMPTY), merged(EMPTY, EQUAL)),
     "merge.lse_not_differentiated": (merged(LOGITS, EQUAL), merged(LOGITS, EQUAL, ("lse",))),
     "mla.scale_of_nope": (latent(), latent(scale=0.3)),
+    "mla.mscale_missing": (latent(scale=0.3), latent()),
     "mla.rope_first": (latent(), None),
     "mla.layout_swapped": (latent(), latent(R=2)),
     "mla.causal_ignored": (latent(), latent(T=1, q_offset=4)),

@@ -175,6 +175,7 @@ EMBEDDING_INPUTS: dict[str, tuple[Input, Input | None]] = {
     "bert_embedding.scale_sqrt_width": (bert(2, 3), bert(2, 3, C=1)),
     "bert_embedding.segment_missing": (bert(2, 3), bert(2, 3, segment=False)),
     "bert_embedding.positions_from_zero": (bert(2, 3, positions=[4, 5, 6]), bert(2, 3)),
+    "bert_embedding.eps_of_layer_norm": (bert(2, 3, eps=0.5), bert(2, 3, eps=1e-5)),
     "bert_embedding.dropped_before_norm": (bert(2, 3, keep=0.5, p=0.25), bert(2, 3)),
     "bert_embedding.position_gradient_mean": (bert(2, 3), bert(1, 3)),
     "bert_embedding.padding_row_trains": (bert(2, 3, padding_idx=0), bert(1, 3, padding_idx=4)),

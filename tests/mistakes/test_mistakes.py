@@ -106,6 +106,7 @@ INCONSISTENT = {
     "softmax.zero_is_masked",
     "softmax.full_row_nan",
     "attention.full_row_nan",
+    "attention.zero_times_inf",
     "embedding.padding_row_zeroed",
     "embedding.padding_zero_ignored",
     "attention.lse_without_max",
