@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check
+.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check mutants
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 19
@@ -45,6 +45,9 @@ matrix: $(BIN)/.core  ## rebuild a case of every op under each Python found, wit
 
 numbers: $(BIN)/.core  ## the figures of the pack beside their targets
 	$(BIN)/python -m benchmarks.pack
+
+mutants: $(BIN)/.core  ## change the op sources one node at a time: does the pack notice? (ARGS="--op rope", ARGS=--help)
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 peers: $(BIN)/.peers  ## install the frameworks to compare with
 

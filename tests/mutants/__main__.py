@@ -49,6 +49,7 @@ def main(
     Exit status: 0 every mutant is caught or listed as equivalent · 1 one survived, or the list is wrong.
     """
     usage.known("--profile", [profile], ["f32", "f64"])
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the processes to come: their arrays are small
     pack = fixtures or cached(())
     verify(pack)
     wanted = [*(module or []), *(_op_modules(op) if op else [])]

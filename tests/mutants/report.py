@@ -16,14 +16,16 @@ from .sweep import Outcome
 COLUMNS = {
     "mutants": "mutants",
     "caught": "caught",
-    "separated": "≥ 10 budgets",
-    "narrow": "1 to 10",
-    "raised": "raised",
-    "form": "shape or dtype",
+    "separated": "≥ 10",
+    "narrow": "< 10",
+    "raised": "error",
+    "form": "form",
     "hung": "hung",
-    "equivalent": "equivalent",
-    "survivors": "survivors",
+    "equivalent": "equal",
+    "survivors": "alive",
 }
+CAPTION = """≥ 10, < 10: caught, by so many budgets · error: an exception · form: another shape or dtype
+equal: listed in equivalent.toml, where no case can tell · alive: a case is missing"""
 
 
 def print_outcome(console: Console, outcome: Outcome, *, title: str) -> None:
@@ -37,8 +39,8 @@ def print_outcome(console: Console, outcome: Outcome, *, title: str) -> None:
             console.print(f"\n[bold]{what}[/bold]")
         for key in keys:
             console.print(f"  {key}", markup=False, soft_wrap=True)
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
+    table = Table(title=title, title_justify="left", caption=CAPTION, caption_justify="left")
+    table.add_column("", no_wrap=True)
     for heading in COLUMNS.values():
         table.add_column(heading, justify="right")
     by_kind: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 import resource
 import tomllib
@@ -81,7 +80,7 @@ def sweep(
 
 
 def _judged(places: Sequence[Place], fixtures: Path, profile: str, jobs: int, done: Callable[[str], None]) -> Found:
-    """Return what each mutant came to; a process that dies blames the mutants it had."""
+    """Return what each mutant came to."""
     chunks = [places[i : i + CHUNK] for i in range(0, len(places), CHUNK)]
     context, found = multiprocessing.get_context("spawn"), Found()
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(fixtures, profile)) as executor:
@@ -98,7 +97,6 @@ _MET: dict[tuple[str, str], list[Question]] = {}  # of this process
 
 def _prepare(fixtures: Path, profile: str) -> None:
     """Read the pack once a process, and see which functions its cases call."""
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     cases: list[LoadedCase] = read(fixtures).cases
     _MET.update(reach(questions(cases, profile)))
