@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -14,18 +15,18 @@ from .rules import KINDS
 from .sweep import Outcome
 
 COLUMNS = {
-    "mutants": "mutants",
+    "mutants": "all",
     "caught": "caught",
-    "separated": "≥ 10",
-    "narrow": "< 10",
+    "separated": "≥10",
+    "narrow": "<10",
     "raised": "error",
     "form": "form",
     "hung": "hung",
     "equivalent": "equal",
     "survivors": "alive",
 }
-CAPTION = """≥ 10, < 10: caught, by so many budgets · error: an exception · form: another shape or dtype
-equal: listed in equivalent.toml, where no case can tell · alive: a case is missing"""
+CAPTION = """≥10, <10: so many budgets · error: an exception · form: shape or dtype
+equal: listed in equivalent.toml · alive: no case tells it from the op"""
 
 
 def print_outcome(console: Console, outcome: Outcome, *, title: str) -> None:
@@ -39,16 +40,16 @@ def print_outcome(console: Console, outcome: Outcome, *, title: str) -> None:
             console.print(f"\n[bold]{what}[/bold]")
         for key in keys:
             console.print(f"  {key}", markup=False, soft_wrap=True)
-    table = Table(title=title, title_justify="left", caption=CAPTION, caption_justify="left")
+    table = Table(title=title, title_justify="left", caption=CAPTION, caption_justify="left", box=SIMPLE, padding=0)
     table.add_column("", no_wrap=True)
     for heading in COLUMNS.values():
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     by_kind: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     by_module: dict[str, Counter[str]] = {}
     for key, (mutant, finding) in outcome.found.items():
         counted = _columns(finding, key in outcome.equivalent)
         by_kind[mutant.kind].update(counted)
-        by_module.setdefault(mutant.module, Counter()).update(counted)
+        by_module.setdefault(mutant.module.removesuffix(".py"), Counter()).update(counted)
     _rows(table, by_kind.items())
     _rows(table, by_module.items())
     _rows(table, [("all", sum(by_kind.values(), Counter()))])
