@@ -42,9 +42,17 @@ def mismatch(id: str, op: Op | None = None) -> float:
 
 
 def direction(id: str, name: str) -> np.ndarray:
-    """Return where to move an input; a padding row stays, since by definition it takes no part in the gradient."""
+    """Return where to move an input, no further than its own size.
+
+    A padding row stays, since by definition it takes no part in the gradient; so does a parameter of 0, where |c| has
+    a kink and by definition the slope 0.
+    """
     _, params, inputs, _ = arguments(id)
-    u = Reals(inputs[name].shape).array(f"{id}/u.{name}")
+    largest = float(np.max(np.abs(inputs[name]), initial=0.0))
+    if inputs[name].ndim == 0 and largest == 0:
+        return np.zeros(())
+    size = 2.0 ** min(np.floor(np.log2(largest or 1.0)), 0.0) if np.isfinite(largest) else 1.0
+    u = Reals(inputs[name].shape, size).array(f"{id}/u.{name}")
     padding = {"weight": "padding_idx", "position_weight": "position_padding_idx"}.get(name)
     if params.get(padding) is not None:
         u[params[padding]] = 0
