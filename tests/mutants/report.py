@@ -11,8 +11,8 @@ from rich.table import Table
 
 from .judge import VERDICTS, Finding
 from .mutate import Mutant
-from .rules import KINDS
 from .sweep import Outcome
+from .tables import KINDS
 
 COLUMNS = {
     "mutants": "all",

@@ -16,9 +16,10 @@ from refimpl.fixtures.read import read
 from tests.mutants import judge as judging
 from tests.mutants.judge import Question, judge, questions, reach
 from tests.mutants.mutate import Mutant, applied, mutants
-from tests.mutants.rules import KINDS, changes, of_gradient
+from tests.mutants.rules import changes, of_gradient
 from tests.mutants.sources import function, functions, modules, only_validated, skipped
 from tests.mutants.sweep import chosen, equivalents, sweep
+from tests.mutants.tables import KINDS
 
 OPS = ("alibi", "alibi_slopes", "dropout", "softcap")  # made in a moment, and alone in their files
 FILES = ("bias/alibi.py", "embeddings/dropout.py", "attention/softcap.py")
