@@ -43,8 +43,8 @@ def deberta_bias_forward(
         n(d)    = clip(bucket(d) + span, 0, 2 span - 1),    span = N/2,    i counts from q_offset
 
     Three terms of like size make the score, so all three are divided by √(3D): give attention the same scale. Each is
-    divided by itself, as in the authors' code: where the two cancel, that rounds more than their sum would. The position
-    is query minus key, opposite to T5's.
+    divided by itself, as in the authors' code: where the two cancel, that rounds more than their sum would. The
+    position is query minus key, opposite to T5's.
 
     key_table, query_table: the relative embeddings, projected like keys and queries. max_distance: None for a row a
     distance (v1), else logarithmic buckets (v2, `deberta_buckets`). mirrored: query_table at n(j - i), as in the paper;

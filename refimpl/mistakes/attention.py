@@ -8,7 +8,7 @@ from ..attention.attention import Attention, AttentionResiduals, attention_backw
 from ..attention.heads import score_scale
 from ..namespace import Array, array_namespace
 from .linear import zero
-from .mistake import Function, Mistake, Pair, changed, rewired, then
+from .mistake import Function, Mistake, Pair, changed, rewired, taking_arguments_of, then
 
 
 def _tile_heads(x: Array, group: int) -> Array:
@@ -28,6 +28,19 @@ def _if_causal(corner: Function) -> Pair:
 
 def _if_no_scale(scale: Function) -> Pair:
     return {"forward": changed(attention_forward, scale=lambda a: scale(a) if a.scale is None else a.scale)}
+
+
+@taking_arguments_of(attention_forward)
+def _scale_split(q: Array, k: Array, *others: Any, **options: Any) -> Any:
+    root = array_namespace(q).sqrt(score_scale(options.get("scale"), q.shape[-1], q))
+    y, residuals = attention_forward(q * root, k * root, *others, **{**options, "scale": 1.0})
+    return y, (residuals, root)
+
+
+def _scale_split_backward(dy: Attention, residuals: Any) -> Any:
+    scaled, root = residuals
+    dq, dk, *others = attention_backward(dy, scaled)
+    return dq * root, dk * root, *others
 
 
 def _scaled(bias: Array | None, q: Array, scale: float | None) -> Array | None:
@@ -72,6 +85,11 @@ ATTENTION: dict[str, Mistake] = {
         "attention", "SCALE", "q·k / D → q·k / √D: scaled inside and outside",
         "rows too flat",
         forward=changed(attention_forward, scale=lambda a: 1 / a.q.shape[-1] if a.scale is None else a.scale**2)),
+    "attention.scale_split": Mistake(
+        "attention", "SCALE", "√scale times q, √scale times k → scale times q·k",
+        "the same but for rounding, which shows where scores are exact",
+        convention="attention.scale_inverse_sqrt_width",
+        forward=_scale_split, backward=_scale_split_backward),
     "attention.scale_of_values": Mistake(
         "attention", "SCALE", "1/√(width of v) → 1/√(width of q)",
         "right while all widths are equal",

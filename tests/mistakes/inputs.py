@@ -221,6 +221,7 @@ INPUTS: dict[str, tuple[Input, Input | None]] = {
     "attention.gqa_tile": (attention(4, 2), attention(4, 1)),
     "attention.scale_none": (attention(), attention(D=1)),
     "attention.scale_twice": (attention(), attention(D=1)),
+    "attention.scale_split": (attention(), attention(D=1)),
     "attention.scale_of_values": (attention(), attention(E=4)),
     "alibi.scaled_with_qk": (attention(bias=(2, 3, 5)), attention(D=1, bias=(2, 3, 5))),
     "attention.bias_ignored": (attention(bias=(2, 3, 5)), attention()),

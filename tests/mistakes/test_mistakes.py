@@ -17,6 +17,7 @@ from tests.mistakes.inputs import INPUTS, Input, reals
 
 Arrays = dict[str, np.ndarray]
 LEAST = {"PRECISION": 1e-4}  # relative difference that shows a mistake
+ROUNDING = ("attention.scale_split",)  # the same real numbers, by another way: a difference shows, however small
 ALIKE = 1e-12  # and that hides it
 
 
@@ -48,6 +49,10 @@ def difference(got: np.ndarray, want: np.ndarray) -> float:
 def differences(id: str, given: Input) -> dict[str, float]:
     right, wrong = results(MISTAKES[id].op, given), results(mutant(id), given)
     return {name: difference(wrong[name], right[name]) for name in right}
+
+
+def least(id: str) -> float:
+    return 0.0 if id in ROUNDING else LEAST.get(MISTAKES[id].kind, 1e-3)
 
 
 def test_every_mistake_has_an_input() -> None:
@@ -88,9 +93,9 @@ def test_shows(id: str) -> None:
     gradients = max((value for name, value in found.items() if name.startswith("grad.")), default=0.0)
     if MISTAKES[id].kind == "GRADIENT" or MISTAKES[id].forward is None:
         assert outputs == 0 or outputs < ALIKE
-        assert gradients > LEAST.get(MISTAKES[id].kind, 1e-3)
+        assert gradients > least(id)
     else:
-        assert outputs > LEAST.get(MISTAKES[id].kind, 1e-3)
+        assert outputs > least(id)
 
 
 @pytest.mark.parametrize("id", [id for id, (_, hides) in INPUTS.items() if hides is not None])
