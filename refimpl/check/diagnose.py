@@ -13,7 +13,7 @@ from ..fixtures.golden import computation
 from ..fixtures.read import LoadedCase
 from ..mistakes import MISTAKES, mutant
 from .compare import Comparison
-from .hints import hints
+from .hints import Asked, hints
 from .likeness import Arrays, Sought, alike, resembles, sought, unexplained
 
 NAMED, CONVENTION, UNKNOWN = "bug named", "other convention", "unknown difference"
@@ -26,6 +26,7 @@ class Diagnosis(NamedTuple):
     verdict: str
     mistakes: tuple[str, ...] = ()  # closest first; more than one where these inputs cannot tell them apart
     hints: tuple[str, ...] = ()  # where no mistake matches
+    beside: str = ""  # a second mistake, or another convention, that it takes to explain the result
 
 
 def diagnose(case: LoadedCase, profile: str, got: Arrays, found: Mapping[str, Comparison]) -> Diagnosis:
@@ -34,18 +35,26 @@ def diagnose(case: LoadedCase, profile: str, got: Arrays, found: Mapping[str, Co
     A mutant matches where it explains every output; else where it explains all that are wrong, the others being right.
     got: the results in float64, as many as came back. found: how they compare with the right ones.
     """
+    case_in, tol = what_is_sought(case, profile, got, found)
+    known = [id for id, mistake in MISTAKES.items() if mistake.op == case.op]
+    rough = {id: rough_run(mutant(id), case, profile, list(got)) for id in known}
+    runs = {id: (_run(id, case, profile, list(got)), rough[id]) for id in known if resembles(case_in, rough[id])}
+    if matches := _matches(case_in, runs, list(got)) or _matches(case_in, runs, case_in.wrong):
+        return Diagnosis(CONVENTION if MISTAKES[matches[0]].convention else NAMED, tuple(matches))
+    alone = [(name, _matches(case_in, runs, [name])) for name in case_in.wrong]
+    partly = [f"{name} alone matches {ids[0]}" for name, ids in alone if ids]
+    asked = Asked(case.op, case.params, case.arguments, profile)
+    return Diagnosis(UNKNOWN, hints=(*partly, *hints(got, case_in.want, tol, found, asked)))
+
+
+def what_is_sought(
+    case: LoadedCase, profile: str, got: Arrays, found: Mapping[str, Comparison]
+) -> tuple[Sought, Arrays]:
+    """Return a wrong result beside the right one, and its tolerances."""
     want = {name: case.expected[name].astype(np.float64) for name in got}
     tol = {name: case.tolerance(profile)[name].astype(np.float64) for name in got}
     wrong = [name for name in got if found[name].off]
-    case_in = sought(got, want, tol, wrong, exact.PROFILES[profile].storage.unit_roundoff)
-    known = [id for id, mistake in MISTAKES.items() if mistake.op == case.op]
-    rough = {id: _rough(id, case, profile, list(got)) for id in known}
-    runs = {id: (_run(id, case, profile, list(got)), rough[id]) for id in known if resembles(case_in, rough[id])}
-    if matches := _matches(case_in, runs, list(got)) or _matches(case_in, runs, wrong):
-        return Diagnosis(CONVENTION if MISTAKES[matches[0]].convention else NAMED, tuple(matches))
-    alone = [(name, _matches(case_in, runs, [name])) for name in wrong]
-    partly = [f"{name} alone matches {ids[0]}" for name, ids in alone if ids]
-    return Diagnosis(UNKNOWN, hints=(*partly, *hints(got, want, tol, found, case.arguments, profile=profile)))
+    return sought(got, want, tol, wrong, exact.PROFILES[profile].storage.unit_roundoff), tol
 
 
 def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, Arrays]], names: Sequence[str]) -> list[str]:
@@ -62,18 +71,19 @@ def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, Arrays]], names: 
 def _run(id: str, case: LoadedCase, profile: str, want: list[str]) -> Arrays:
     """Return what a mutant gives for a case in a profile, nothing where it does not run."""
     try:
-        return exact.nearest(computation(mutant(id), case.params, case.arguments, want), profile)
+        found = exact.nearest(computation(mutant(id), case.params, case.arguments, want), profile)
     except DOES_NOT_RUN:
         return {}
+    return {name: array.astype(np.float64) for name, array in found.items()}
 
 
-def _rough(id: str, case: LoadedCase, profile: str, want: list[str]) -> Arrays:
+def rough_run(op: ops.Op, case: LoadedCase, profile: str, want: list[str]) -> Arrays:
     """Return what it gives in NumPy, in the wide format: a hundred times faster, and rules most mutants out."""
     wide = exact.PROFILES[profile].wide.name
     inputs = {name: x.astype(wide) if x.dtype.kind == "f" else x for name, x in case.arguments.items()}
     try:
         with np.errstate(all="ignore"):
-            found = ops.run(mutant(id), case.params, inputs, want, xp=np)
+            found = ops.run(op, case.params, inputs, want, xp=np)
     except DOES_NOT_RUN:
         return {}
     return {name: array.astype(np.float64) for name, array in found.items()}

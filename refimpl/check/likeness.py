@@ -38,7 +38,7 @@ def sought(got: Arrays, want: Arrays, tol: Arrays, wrong: Sequence[str], roundof
     return Sought(got, want, unit, wrong, {name: distance(got[name], want[name], unit[name]) for name in want})
 
 
-def unexplained(case: Sought, run: Arrays, names: Sequence[str]) -> float:
+def unexplained(case: Sought, run: Arrays, names: Sequence[str], left: float = LEFT) -> float:
     """Return which share of the error in these outputs a mutant leaves over, 0 to 1; infinity where it is no match."""
     shares = []
     for name in names:
@@ -47,7 +47,7 @@ def unexplained(case: Sought, run: Arrays, names: Sequence[str]) -> float:
         rest = distance(case.got[name], run[name], case.unit[name])
         whole = max(case.error[name], distance(run[name], case.want[name], case.unit[name]), ROUNDING)
         nearer = name not in case.wrong or rest <= NEARER * case.error[name]
-        if rest > max(ROUNDING, LEFT * whole) or not nearer:
+        if rest > max(ROUNDING, left * whole) or not nearer:
             return math.inf
         shares.append(rest / whole)
     return float(np.mean(shares))

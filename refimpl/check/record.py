@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..mistakes import MISTAKES
+from ..mistakes import MISTAKES, Mistake
+from ..mistakes.issues import link
 from .causes import cause
 from .compare import Comparison
 from .tally import tallies
@@ -24,7 +25,10 @@ def record(
     status: int,
     breaches: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the report of a run. Numbers that JSON lacks are strings: "nan", "inf", "-inf"."""
+    """Return the report of a run, as refimpl/check/schema/report.json says.
+
+    Numbers that JSON lacks are strings: "nan", "inf", "-inf".
+    """
     found = {
         "format": FORMAT,
         "entry": entry,
@@ -59,10 +63,16 @@ def _verdict(v: Verdict) -> dict[str, Any]:
     if v.answer.printed and v.status == "failed":
         found["printed"] = v.answer.printed
     if v.diagnosis:
-        named = {id: MISTAKES[id] for id in v.diagnosis.mistakes}
-        mistakes = {id: {"description": known.description, "seen": list(known.seen)} for id, known in named.items()}
+        ids = (*v.diagnosis.mistakes, *filter(None, [v.diagnosis.beside]))
+        mistakes = {id: _mistake(MISTAKES[id]) for id in ids}
         found["diagnosis"] = {"verdict": v.diagnosis.verdict, "mistakes": mistakes, "hints": list(v.diagnosis.hints)}
+        if v.diagnosis.beside:
+            found["diagnosis"]["beside"] = v.diagnosis.beside
     return found
+
+
+def _mistake(known: Mistake) -> dict[str, Any]:
+    return {"description": known.description, "seen": [link(issue) for issue in known.seen]}
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..fixtures.read import LoadedCase
 from ..ops import OPS
+from .compound import with_compounds
 from .entry import Answer, Implementation, ask
 from .request import request
 from .verdict import Verdict, assess
@@ -44,7 +45,8 @@ def assess_all(
     for (case, profile), answer in answers:
         verdicts[case.id, profile] = assess(case, profile, answer)
         done(case)
-    return agreed([verdicts[case.id, profile] for case, profile in chosen])
+    ordered = [verdicts[case.id, profile] for case, profile in chosen]
+    return agreed(with_compounds(ordered, {case.id: case for case, _ in chosen}))
 
 
 def agreed(verdicts: list[Verdict]) -> list[Verdict]:

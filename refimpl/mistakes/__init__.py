@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import require_one_of
+from ..errors import require, require_one_of
 from ..ops import OPS, Op
 from .attention import ATTENTION
 from .attention_blocks import ATTENTION_DECODE, BLOCKED_ATTENTION, MERGE_BLOCKS
@@ -24,6 +24,7 @@ from .linear import LINEAR
 from .masks import MASKS
 from .mistake import KINDS as KINDS
 from .mistake import Mistake as Mistake
+from .mistake import over
 from .multi_head import MULTI_HEAD_ATTENTION
 from .qk_norms import L2_QK_NORM, RMS_QK_NORM
 from .rotary import ROPE, ROPE_COS_SIN
@@ -126,3 +127,12 @@ def mutant(id: str) -> Op:
     mistake = MISTAKES[id]
     op = OPS[mistake.op]
     return op._replace(forward=mistake.forward or op.forward, backward=mistake.backward or op.backward)
+
+
+def together(id: str, other: str) -> Op:
+    """Return the op with two mistakes at once; ValueError where they cannot be put together."""
+    one, two = MISTAKES[id], MISTAKES[other]
+    require(one.op == two.op, "other", f"{other}, of {two.op}", f"a mistake of {one.op}")
+    op = OPS[one.op]
+    forward, backward = over(one.forward, two.forward), over(one.backward, two.backward)
+    return op._replace(forward=forward or op.forward, backward=backward or op.backward)

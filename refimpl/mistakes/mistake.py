@@ -54,12 +54,18 @@ def changed(function: Function, **changes: Callable[[Any], Any]) -> Function:
         bound.arguments.update({name: change(given) for name, change in changes.items()})
         return function(*bound.args, **bound.kwargs)
 
+    mutant.over = lambda other: changed(other, **changes)  # type: ignore[attr-defined]
     return taking_arguments_of(function)(mutant)
 
 
 def then(function: Function, change: Callable[[Any], Any]) -> Function:
     """Return the function with its result changed."""
-    return taking_arguments_of(function)(lambda *args, **options: change(function(*args, **options)))
+
+    def mutant(*args: Any, **options: Any) -> Any:
+        return change(function(*args, **options))
+
+    mutant.over = lambda other: then(other, change)  # type: ignore[attr-defined]
+    return taking_arguments_of(function)(mutant)
 
 
 def remembering(backward: Function, **residuals: Callable[[Any], Any]) -> Function:
@@ -80,7 +86,23 @@ def rewired(function: Function, **callees: Function) -> Function:
     names = {**original.__globals__, **callees}
     mutant = FunctionType(original.__code__, names, original.__name__, original.__defaults__, original.__closure__)
     mutant.__kwdefaults__ = original.__kwdefaults__
+    mutant.over = lambda other: rewired(other, **callees)  # type: ignore[attr-defined]
     return mutant
+
+
+def over(one: Function | None, other: Function | None) -> Function | None:
+    """Make both mistakes in one function; None, where neither changes it, leaves it as it is.
+
+    Raises ValueError for two that cannot be put together: each is a function of its own.
+    """
+    if one is None or other is None:
+        return one or other
+    for outer, inner in ((one, other), (other, one)):
+        try:
+            return outer.over(inner)  # type: ignore[attr-defined]
+        except (AttributeError, ValueError):
+            continue
+    raise ValueError(f"mistakes: got two functions of their own, {one} and {other}; allowed: one")
 
 
 def taking_arguments_of(function: Function) -> Callable[[Function], Function]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from refimpl.check.claims import load_claims
 from refimpl.check.command import run_check
 from refimpl.check.options import Options
+from refimpl.fixtures import canonical
 
 RIGHT = "tests.check.adapters:right"
 ROPE = {"profiles": ["f32", "f64"], "gradients": True, "conventions": None}
@@ -27,6 +28,7 @@ def claims(folder: Path, tmp_path: Path) -> Any:
         options = {"fixtures": folder, "claims": tmp_path / "claims.json", "json": tmp_path / "report.json"} | options
         status = run_check(Options(entry, **options), Console(file=stream, width=110))
         report = json.loads((tmp_path / "report.json").read_text()) if (tmp_path / "report.json").exists() else {}
+        assert not report or canonical.validate("report", report, "refimpl.check") is None
         return status, stream.getvalue(), report
 
     return run

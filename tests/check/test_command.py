@@ -14,6 +14,7 @@ from refimpl.check import verdict as verdict_module
 from refimpl.check.command import run_check
 from refimpl.check.compare import compare
 from refimpl.check.options import Options
+from refimpl.fixtures import canonical
 
 RIGHT = "tests.check.adapters:right"
 
@@ -170,7 +171,8 @@ def test_json_holds_everything_and_is_canonical(check: Any, tmp_path: Path) -> N
     assert first.read_bytes() == second.read_bytes()
     report = json.loads(first.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert (report["format"], report["entry"], report["exit_status"]) == (1, "tests.check.adapters:nan", 1)
-    assert report["options"] == {"forward": False, "strict": False}
+    assert report["options"] == {"claims": None, "forward": False, "strict": False}
+    assert canonical.validate("report", report, "refimpl.check") is None
     assert [(line["op"], line["profile"], line["failed"]) for line in report["table"]] == [
         ("rope", "f32", 2),
         ("rope", "bf16", 2),

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refimpl.check.causes import cause
 from refimpl.check.diagnose import CONVENTION, NAMED, UNKNOWN, Diagnosis
-from refimpl.check.run import agreed, judge_all
+from refimpl.check.run import agreed, judge_all, pairs
 from refimpl.check.verdict import judge
 from refimpl.fixtures.read import LoadedCase
-from refimpl.mistakes import MISTAKES
+from refimpl.mistakes import MISTAKES, together
 from tests.check import adapters
 
 Loaded = dict[str, LoadedCase]
@@ -100,3 +101,35 @@ def test_a_little_too_far_off_is_not_taken_for_a_mistake_that_changes_nothing_he
     y[0, 0] += 1.5 * tol[0, 0]
     found = diagnosed(case, "f64", lambda *_: case.expected | {"y": y})
     assert (found.verdict, found.mistakes) == (UNKNOWN, ())
+
+
+def both(one: str, other: str) -> Any:
+    """Return an implementation with two mistakes of one op."""
+    op = MISTAKES[one].op
+    return lambda name, *args: adapters.right(together(one, other) if name == op else name, *args)
+
+
+@pytest.mark.parametrize(
+    ("op", "bug", "beside", "how"),
+    [
+        ("rope", "rope.conjugate", "rope.layout_swapped", "under another convention"),
+        ("attention", "attention.scale_none", "attention.lse_base_two", "two mistakes at once"),
+    ],
+)
+def test_a_mistake_under_another_convention_and_two_at_once(
+    loaded: Loaded, op: str, bug: str, beside: str, how: str
+) -> None:
+    cases = [case for case in loaded.values() if case.op == op]
+    verdicts = judge_all(pairs(cases, ["f32", "bf16"]), both(bug, beside))
+    found = {(v.diagnosis.mistakes[0], v.diagnosis.beside) for v in verdicts if v.diagnosis and v.diagnosis.beside}
+    assert found <= {(bug, beside), (beside, bug)}
+    assert found
+    told = next(cause(v) for v in verdicts if v.diagnosis and v.diagnosis.beside)
+    assert told.remark == how
+    assert {bug, beside} == set(told.name.split(" + "))
+
+
+def test_what_no_two_mistakes_give_stays_unknown(loaded: Loaded) -> None:
+    wrong = adapters.altered(lambda name, x: x * x.dtype.type(1.7))
+    verdicts = judge_all(pairs(loaded.values(), ["f32"]), wrong)
+    assert {v.diagnosis.beside for v in verdicts if v.diagnosis} == {""}
