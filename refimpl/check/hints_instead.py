@@ -36,8 +36,6 @@ def instead(
         _shift(got, want, tol),
         moved_axes(got, want, tol),
         reordered(got, want, tol, names),
-        own_factors(got, want, tol, names),
-        _row_shifts(got, want, tol),
     )
 
 
@@ -47,6 +45,8 @@ def in_part(
     """Say what a result is in part. precision: bits of the profile."""
     yield from _rounded(got, want, [name for name in NARROWER if FORMATS[name].precision < precision])
     yield from _factor_where_out(got, want, tol, lengths)
+    yield from own_factors(got, want, tol, names)
+    yield from _row_shifts(got, want, tol)
 
 
 def _copied(got: np.ndarray, inputs: Arrays) -> Iterator[str]:
