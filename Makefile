@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check mutants
+.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check mutants confusion
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 19
@@ -48,6 +48,10 @@ numbers: $(BIN)/.core  ## the figures of the pack beside their targets
 
 mutants: $(BIN)/.core  ## change the op sources one node at a time: does the pack notice? (ARGS="--op rope", ARGS=--help)
 	$(BIN)/python -m tests.mutants $(ARGS)
+
+confusion: $(BIN)/.core  ## run every known mistake as an implementation: how often is it called by its name? (slow)
+	test -d fixtures || $(BIN)/refimpl build --out fixtures
+	$(BIN)/python -W ignore -m tests.check.confusion fixtures
 
 peers: $(BIN)/.peers  ## install the frameworks to compare with
 

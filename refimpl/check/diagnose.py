@@ -11,7 +11,7 @@ import numpy as np
 from .. import exact, ops
 from ..fixtures.golden import computation
 from ..fixtures.read import LoadedCase
-from ..mistakes import MISTAKES, mutant
+from ..mistakes import IN_FLOAT16, MISTAKES, mutant
 from .compare import Comparison
 from .hints import Asked, hints
 from .likeness import Arrays, Sought, alike, resembles, sought, unexplained
@@ -36,9 +36,7 @@ def diagnose(case: LoadedCase, profile: str, got: Arrays, found: Mapping[str, Co
     got: the results in float64, as many as came back. found: how they compare with the right ones.
     """
     case_in, tol = what_is_sought(case, profile, got, found)
-    known = [id for id, mistake in MISTAKES.items() if mistake.op == case.op]
-    rough = {id: rough_run(mutant(id), case, profile, list(got)) for id in known}
-    runs = {id: (_run(id, case, profile, list(got)), rough[id]) for id in known if resembles(case_in, rough[id])}
+    runs = _runs(case_in, case, profile)
     if matches := _matches(case_in, runs, list(got)) or _matches(case_in, runs, case_in.wrong):
         return Diagnosis(CONVENTION if MISTAKES[matches[0]].convention else NAMED, tuple(matches))
     alone = [(name, _matches(case_in, runs, [name])) for name in case_in.wrong]
@@ -57,15 +55,27 @@ def what_is_sought(
     return sought(got, want, tol, wrong, exact.PROFILES[profile].storage.unit_roundoff), tol
 
 
-def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, Arrays]], names: Sequence[str]) -> list[str]:
+def _matches(case_in: Sought, runs: Mapping[str, tuple[Arrays, ...]], names: Sequence[str]) -> list[str]:
     """Return the mutant that explains some outputs best, and those that give the same on these inputs.
 
-    Each was run in the profile and, as a kernel that rounds its results only, in the wide format.
+    Each was run in the profile and, as a kernel that rounds its results only, in the wide format; some in float16, too.
     """
-    best = {id: min(both, key=lambda run: unexplained(case_in, run, names)) for id, both in runs.items()}
+    best = {id: min(some, key=lambda run: unexplained(case_in, run, names)) for id, some in runs.items()}
     left = {id: unexplained(case_in, run, names) for id, run in best.items()}
     found = sorted((id for id in left if left[id] < math.inf), key=left.__getitem__)
     return [id for id in found if alike(case_in, best[found[0]], best[id], names)]
+
+
+def _runs(case_in: Sought, case: LoadedCase, profile: str) -> dict[str, tuple[Arrays, ...]]:
+    """Run every mistake of the op that may explain the result: roughly, and where that resembles it in the profile."""
+    names, runs = list(case_in.got), {}
+    for id in (id for id, mistake in MISTAKES.items() if mistake.op == case.op):
+        tried = [mutant(id)]
+        tried += [tried[0]._replace(backward=IN_FLOAT16[id])] if id in IN_FLOAT16 else []
+        rough = [run for op in tried if resembles(case_in, run := rough_run(op, case, profile, names))]
+        if rough:
+            runs[id] = (_run(id, case, profile, names), *rough)
+    return runs
 
 
 def _run(id: str, case: LoadedCase, profile: str, want: list[str]) -> Arrays:

@@ -18,6 +18,7 @@ from .bias_grid import DECOMPOSED_2D_BIAS, SWIN_BIAS, SWIN_V2_BIAS
 from .embedding_layers import EMBEDDING_LAYERS
 from .embedding_tables import EMBEDDING_TABLES
 from .embedding_waves import EMBEDDING_WAVES
+from .embeddings import IN_FLOAT16 as IN_FLOAT16
 from .embeddings import LEARNED_POSITION, TOKEN_EMBEDDING
 from .latent import MLA_ATTENTION
 from .linear import LINEAR

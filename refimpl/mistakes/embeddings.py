@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..embeddings.learned import learned_position_backward, learned_position_forward
 from ..embeddings.token import token_embedding_backward, token_embedding_forward
 from ..namespace import Array, array_namespace, constant, scatter_add
@@ -38,13 +40,13 @@ def _last_write_wins(ids: Array, updates: Array, length: int) -> Array:
     return scatter_add(ids, xp.where(xp.reshape(again, (-1,) + (1,) * len(rest)), xp.zeros_like(rows), rows), length)
 
 
-def _sum_in_bfloat16(ids: Array, updates: Array, length: int) -> Array:
-    """Round to 8 bits after every addition."""
+def _sum_in_bits(bits: int, ids: Array, updates: Array, length: int) -> Array:
+    """Round to so many bits after every addition."""
     xp = array_namespace(ids, updates)
     if updates.shape == ids.shape:  # places that are counted
         return scatter_add(ids, updates, length)
     ids, rows = xp.reshape(ids, (-1,)), xp.reshape(updates, (-1, updates.shape[-1]))
-    dropped, table = precision(updates) - 8, xp.arange(length)[:, None]
+    dropped, table = precision(updates) - bits, xp.arange(length)[:, None]
     sums = xp.zeros_like(rows[:1, :])
     for i in range(ids.shape[0]):
         sums = drop_bits(sums + xp.where(table == ids[i], rows[i, :], 0.0), dropped)
@@ -91,7 +93,7 @@ TOKEN_EMBEDDING: dict[str, Mistake] = {
     "embedding.grad_accumulated_in_16_bits": Mistake(
         "token_embedding", "PRECISION", "gradients of equal ids summed in bfloat16 → in float32",
         "the gradient of a frequent token stops growing",
-        backward=rewired(token_embedding_backward, scatter_add=_sum_in_bfloat16)),
+        backward=rewired(token_embedding_backward, scatter_add=partial(_sum_in_bits, 8))),
     "embedding.padding_row_trains": Mistake(
         "token_embedding", "GRADIENT", "row padding_idx gets its gradient → 0",
         "the padding vector drifts", ("pytorch#26302", "pytorch#28716"),
@@ -104,6 +106,11 @@ TOKEN_EMBEDDING: dict[str, Mistake] = {
         "token_embedding", "EDGE", "`if padding_idx` → `is not None`: 0 is a row",
         "padding trains, only where its id is 0",
         backward=remembering(token_embedding_backward, padding_idx=lambda r: r.padding_idx or None)),
+}
+
+IN_FLOAT16: dict[str, Function] = {  # the same backward pass, wrong in the other 16-bit format
+    "embedding.grad_accumulated_in_16_bits": rewired(
+        token_embedding_backward, scatter_add=partial(_sum_in_bits, 11)),
 }
 
 LEARNED_POSITION: dict[str, Mistake] = {

@@ -6,10 +6,13 @@ python -m tests.check.confusion PACK [--op OP ...] [--profile P ...] [--share 0.
 import argparse
 import random
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from refimpl.check.diagnose import CONVENTION, NAMED, UNKNOWN
 from refimpl.check.verdict import Verdict, judge
@@ -42,7 +45,7 @@ def trials(cases: Sequence[LoadedCase], profiles: Sequence[str], share: float = 
 
 def trial(case: LoadedCase, profile: str, id: str) -> Trial:
     """Judge one mistake. "among others": these inputs cannot tell it from the mistake that is named first."""
-    verdict = judge(case, profile, adapters.mistaken(id))
+    verdict = judge(case, profile, _rounded_elsewhere(adapters.mistaken(id), case, profile))
     names = verdict.diagnosis.mistakes if verdict.diagnosis else ()
     if id in names:
         called = "named" if names[0] == id else "among others"
@@ -52,6 +55,25 @@ def trial(case: LoadedCase, profile: str, id: str) -> Trial:
     else:
         called = "another name" if names else "unknown" if verdict.diagnosis else "not seen"
     return Trial(id, case.id, profile, called, _instead(verdict, names))
+
+
+def _rounded_elsewhere(implementation: adapters.Adapter, case: LoadedCase, profile: str) -> adapters.Adapter:
+    """Move every result by up to half its tolerance: the diagnosis runs the same mutants, with roundings of its own."""
+    noise = np.random.default_rng(zlib.crc32(f"{case.id} {profile}".encode()))
+
+    def run(*args: Any) -> dict[str, np.ndarray]:
+        found = implementation(*args)
+        tol = case.tolerance(profile)
+        return {name: _moved(x, tol[name] * noise.uniform(-0.5, 0.5, tol[name].shape)) for name, x in found.items()}
+
+    return run
+
+
+def _moved(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    if x.dtype.kind in "iub" or x.shape != by.shape:
+        return x
+    with np.errstate(all="ignore"):
+        return (x.astype(np.float64) + by).astype(x.dtype)
 
 
 def table(found: Sequence[Trial]) -> list[str]:

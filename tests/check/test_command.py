@@ -125,6 +125,10 @@ def test_strict_fails_what_is_suspicious(check: Any, monkeypatch: pytest.MonkeyP
         (None, {}, ("--entry", "package.module:function")),
         ("tests.check.adapters", {}, ("tests.check.adapters:run",)),
         ("no_such_adapter:run", {}, ("no module 'no_such_adapter'",)),
+        (RIGHT, {"command": ["true"]}, ("--entry and a command",)),
+        (RIGHT, {"timeout": 0.0}, ("--timeout", "above 0")),
+        (RIGHT, {"memory": float("nan")}, ("--memory", "above 0")),
+        ("no_such_adapter:run", {"timeout": 20.0}, ("no module 'no_such_adapter'",)),
         (RIGHT, {"ops": ["ropes"]}, ("--op", "'ropes'", "'rope'")),
         (RIGHT, {"profiles": ["fp32"]}, ("--profile", "'fp32'", "'f32'")),
         (RIGHT, {"json": "/no/such/folder/report.json"}, ("--json", "/no/such/folder")),
@@ -207,3 +211,47 @@ def test_selftest(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     status, text = check(None, selftest=True, profiles=["f64"])
     assert status == 1
     assert "CHECKER BROKEN" in text
+
+
+def test_a_command_that_cannot_start_is_told_before_anything_is_built(
+    check: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").write_bytes(b"\0")
+    (tmp_path / "data").chmod(0o755)
+    for command, fixtures in ((["no_such_program"], tmp_path), ([str(tmp_path / "data")], None)):
+        options = {"fixtures": fixtures} if fixtures else {}
+        assert check(None, command=command, **options) == (4, "")
+        assert f"refimpl check: {command[0]} cannot be started: " in capsys.readouterr().err
+
+
+def test_a_command_that_says_nothing_of_any_case_breaks_the_protocol(check: Any) -> None:
+    status, text = check(None, command=[sys.executable, "-c", "raise SystemExit('no device')"], ops=["rope"])
+    assert status == 4
+    assert "✗ crash  ended with status 1" in text
+    assert "printed: no device" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_entry_with_a_limit_runs_apart(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "apart.py").write_text(
+        "import os, sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from tests.check import adapters\n"
+        "def run(op, params, inputs, want):\n"
+        "    if op == 'linear':\n"
+        "        os.abort()\n"
+        "    if op == 'softmax':\n"
+        "        return None\n"
+        "    if op == 'dropout':\n"
+        "        return {'y': 'text', 'grad.x': [[1.0], [1.0, 2.0]], 'other': 1}\n"
+        "    return adapters.right(op, params, inputs, want)\n"
+    )
+    ops = ["linear", "dropout", "rope", "softmax"]
+    status, text = check("apart:run", ops=ops, profiles=["bf16"], timeout=60.0)
+    assert status == 4
+    assert "✗ crash  ended by signal 6 (SIGABRT)" in text
+    assert "the result is None, want a dict of arrays" in text
+    assert "y has dtype <U4" in text
+    assert "other was not asked for" in text
+    assert text.splitlines()[-1].startswith("FAILED  3 of 5")

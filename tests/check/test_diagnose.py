@@ -1,5 +1,6 @@
 """A wrong result is named; what no mistake explains is described."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,11 @@ from refimpl.check.causes import cause
 from refimpl.check.diagnose import CONVENTION, NAMED, UNKNOWN, Diagnosis
 from refimpl.check.run import agreed, judge_all, pairs
 from refimpl.check.verdict import judge
-from refimpl.fixtures.read import LoadedCase
+from refimpl.fixtures.build import generate
+from refimpl.fixtures.cases import CASES
+from refimpl.fixtures.place import place
+from refimpl.fixtures.read import LoadedCase, read
+from refimpl.fixtures.verify import verify
 from refimpl.mistakes import MISTAKES, together
 from tests.check import adapters
 
@@ -133,3 +138,20 @@ def test_what_no_two_mistakes_give_stays_unknown(loaded: Loaded) -> None:
     wrong = adapters.altered(lambda name, x: x * x.dtype.type(1.7))
     verdicts = judge_all(pairs(loaded.values(), ["f32"]), wrong)
     assert {v.diagnosis.beside for v in verdicts if v.diagnosis} == {""}
+
+
+def test_sums_in_float16_are_recognised(tmp_path: Path) -> None:
+    case_id = "token_embedding/two_hundred_repeats"
+    place(tmp_path / "fixtures", generate([CASES[case_id]], jobs=1).files, verify)
+    (case,) = read(tmp_path / "fixtures").cases
+
+    def accumulates(op: str, params: Any, inputs: Any, want: Any) -> Any:
+        found = adapters.right(op, params, inputs, want)
+        gradient = np.zeros_like(found["grad.weight"])
+        rows = inputs["cot.y"].reshape(-1, gradient.shape[1])
+        for id, row in zip(inputs["ids"].ravel(), rows, strict=True):
+            gradient[id] += row
+        return found | {"grad.weight": gradient}
+
+    for profile in ("bf16", "f16"):
+        assert diagnosed(case, profile, accumulates).mistakes == ("embedding.grad_accumulated_in_16_bits",)
