@@ -251,7 +251,7 @@ def test_an_entry_with_a_limit_runs_apart(check: Any, tmp_path: Path, monkeypatc
     status, text = check("apart:run", ops=ops, profiles=["bf16"], timeout=60.0)
     assert status == 4
     assert "✗ crash  ended by signal 6 (SIGABRT)" in text
-    assert "the result is None, want a dict of arrays" in text
-    assert "y has dtype <U4" in text
-    assert "other was not asked for" in text
+    words = " ".join(text.split())
+    for said in ("the result is None, want a dict of arrays", "y has dtype <U4", "other was not asked for"):
+        assert said in words
     assert text.splitlines()[-1].startswith("FAILED  3 of 5")
