@@ -16,7 +16,7 @@ import platformdirs
 
 from ..fixtures.read import FixtureError
 from ..fixtures.verify import verify
-from .process import PACKAGE, package_environment, terminable
+from .children import PACKAGE, package_environment, terminable
 
 if sys.platform != "win32":
     import fcntl

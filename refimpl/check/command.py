@@ -16,8 +16,8 @@ from .cache import cached
 from .causes import failures
 from .claims import Claims, divide, held_to, load_claims, require_in_pack
 from .controls import print_controls, run_controls
-from .entry import EntryError
 from .junit import junit
+from .load import EntryError
 from .options import Asker, Options, asker, require_usable
 from .process import CannotStart
 from .progress import progress

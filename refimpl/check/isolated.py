@@ -11,7 +11,8 @@ from typing import NamedTuple
 from .entry import Answer
 from .exchange import Results, read_results, stem, write_requests
 from .figures import printable
-from .process import Ended, Limits, run
+from .limits import Limits
+from .process import Ended, run
 from .run import Pair
 from .tensors import Unreadable, read_regular
 

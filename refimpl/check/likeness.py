@@ -46,11 +46,21 @@ def unexplained(case: Sought, run: Arrays, names: Sequence[str], left: float = L
             return math.inf
         rest = distance(case.got[name], run[name], case.unit[name])
         whole = max(case.error[name], distance(run[name], case.want[name], case.unit[name]), ROUNDING)
-        nearer = name not in case.wrong or rest <= NEARER * case.error[name]
+        nearer = name not in case.wrong or _nearer(case, name, run[name])
         if rest > max(ROUNDING, left * whole) or not nearer:
             return math.inf
         shares.append(rest / whole)
     return float(np.mean(shares))
+
+
+def _nearer(case: Sought, name: str, run: np.ndarray) -> bool:
+    """Say whether a mutant is nearer to the result than the right answer is, where that is out of tolerance."""
+    got, want, unit = case.got[name], case.want[name], case.unit[name]
+    if not got.shape == want.shape == run.shape:
+        return distance(got, run, unit) <= NEARER * case.error[name]
+    with np.errstate(all="ignore"):
+        out = ~((got == want) | (np.abs(got - want) <= unit))
+    return distance(got[out], run[out], unit[out]) <= NEARER * distance(got[out], want[out], unit[out])
 
 
 def resembles(case: Sought, rough: Arrays) -> bool:

@@ -13,9 +13,11 @@ from typing import NamedTuple
 from ..errors import require, require_one_of
 from ..exact.profiles import PROFILES
 from ..ops import OPS
-from .entry import Answer, EntryError, load
+from .entry import Answer
 from .isolated import Command, answers
-from .process import CannotStart, Limits, run
+from .limits import Limits
+from .load import EntryError, load
+from .process import CannotStart, run
 from .run import Pair, asked
 
 Asker = Callable[[Sequence[Pair]], Iterator[tuple[Pair, Answer]]]

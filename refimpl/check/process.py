@@ -5,31 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from .children import package_environment, terminable
 from .figures import plural, printable, size
+from .limits import Limits, set_limits
 
-if sys.platform != "win32":
-    import resource
-
-PACKAGE = Path(__file__).parents[1]
 PRINTED = 2000  # bytes kept of what a program prints
 POLL = 0.05  # seconds
-
-
-class Limits(NamedTuple):
-    """What a program may use."""
-
-    seconds: float = 60.0  # without a new line or file, the start of the program included
-    file_bytes: int = 256 << 20
-    folder_bytes: int = 1 << 30
-    memory_bytes: int | None = None  # of each process
 
 
 class Ended(NamedTuple):
@@ -42,12 +30,6 @@ class Ended(NamedTuple):
 
 class CannotStart(Exception):
     """The program is not there, or the system does not run it."""
-
-
-def package_environment() -> dict[str, str]:
-    """Return the environment in which a Python process finds this package."""
-    path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return os.environ | {"PYTHONPATH": path}
 
 
 def run(command: Sequence[str], out: Path | None, cases: int, limits: Limits) -> Ended:
@@ -63,7 +45,7 @@ def run(command: Sequence[str], out: Path | None, cases: int, limits: Limits) ->
             stderr=subprocess.STDOUT,
             start_new_session=True,
             env=package_environment(),
-            preexec_fn=(lambda: _limit(limits)) if os.name == "posix" else None,
+            preexec_fn=(lambda: set_limits(limits)) if os.name == "posix" else None,
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -75,23 +57,6 @@ def run(command: Sequence[str], out: Path | None, cases: int, limits: Limits) ->
     finally:
         _end(process)
     return Ended(status, detail, tail.text())
-
-
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit, so that what was started is ended on the way out; only in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _leave(number: int, frame: object) -> None:
-    sys.exit(128 + number)
 
 
 def _watch(process: subprocess.Popen[bytes], out: Path | None, cases: int, limits: Limits) -> tuple[str, str]:
@@ -146,19 +111,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     else:
         process.kill()
     process.wait()
-
-
-def _limit(limits: Limits) -> None:
-    """Set the limits of this process, just before it becomes the program."""
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
-    if limits.memory_bytes is not None:
-        _lower(resource.RLIMIT_DATA, limits.memory_bytes)
-
-
-def _lower(kind: int, most: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 class _Tail:

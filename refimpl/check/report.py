@@ -8,24 +8,21 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from .causes import Cause, by_cause, cause, failures
 from .compare import Comparison
 from .figures import apart, plural, short
-from .tally import Tally, tallies
+from .table import summary
+from .tally import tallies
 from .verdict import Verdict
 
 SHOWN = 3  # cases a cause, with their figures
 LISTED = 6  # more of them by name alone
 PRINTED = 3  # last lines of what an implementation printed
 WIDE = 200  # characters of such a line
-RARE = {"suspicious": "yellow", "unsupported": "dim", "known": "yellow", "unclaimed": "dim"}
 BESIDE = ("unsupported", "known failure", "not claimed", "suspicious")
-HEADINGS = {"known": "known failure", "unclaimed": "not claimed"}
 
 
 def print_report(
@@ -50,24 +47,6 @@ def plain(verdict: Verdict, width: int = 100) -> str:
     stream = io.StringIO()
     print_cause(Console(file=stream, width=width, color_system=None), cause(verdict), [verdict])
     return stream.getvalue()
-
-
-def summary(rows: Sequence[Tally]) -> Table:
-    """Return the table by op and profile; what never occurs has no column."""
-    counted = {"cases": "", "passed": "green", "failed": "bold red"} | RARE
-    shown = [name for name in counted if name not in RARE or any(getattr(row, name) for row in rows)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if len(shown) > 3 else 1))
-    table.add_column("op", no_wrap=True)
-    table.add_column("profile", no_wrap=True)
-    for heading in (*(HEADINGS.get(name, name) for name in shown), "worst budget", "× honest"):
-        table.add_column(heading, justify="right", min_width=max(map(len, heading.split())))
-    above = ""
-    for row in rows:
-        counts = [Text(str(getattr(row, name) or "·"), style=counted[name]) for name in shown]
-        op = row.op if row.op != above else ""
-        table.add_row(op, row.profile, *counts, short(row.budget), short(row.honest))
-        above = row.op
-    return table
 
 
 def print_cause(console: Console, why: Cause, verdicts: Sequence[Verdict]) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .entry import Answer, EntryError, Implementation, Request, ask, load
+from .entry import Answer, Implementation, Request, ask
 from .exchange import read_requests, stem
+from .load import EntryError, load
 from .tensors import CODES, load_tensors, write_tensors
 
 UNLOADABLE = 2

@@ -12,8 +12,8 @@ import platformdirs
 import pytest
 
 from refimpl.check import cache
+from refimpl.check.children import package_environment
 from refimpl.check.command import open_pack
-from refimpl.check.process import package_environment
 from refimpl.fixtures.build import generate
 from refimpl.fixtures.cases import CASES
 from refimpl.fixtures.errors import FixtureError

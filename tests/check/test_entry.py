@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from refimpl.check import Unsupported
-from refimpl.check.entry import PRINTED, Answer, EntryError, Request, ask, load
+from refimpl.check.entry import PRINTED, Answer, Request, ask
+from refimpl.check.load import EntryError, load
 
 
 def asked(function: Any, **inputs: Any) -> Answer:

@@ -15,7 +15,8 @@ from refimpl.check.controls import expected
 from refimpl.check.entry import Answer
 from refimpl.check.exchange import stem
 from refimpl.check.isolated import GIVE_UP, Command, answers
-from refimpl.check.process import CannotStart, Limits
+from refimpl.check.limits import Limits
+from refimpl.check.process import CannotStart
 from refimpl.check.run import assess_all, pairs
 from refimpl.check.tensors import write_tensors
 from refimpl.check.verdict import Verdict
