@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from refimpl.check.children import package_environment
 from refimpl.check.controls import expected
 from refimpl.check.entry import Answer
 from refimpl.check.exchange import stem
@@ -244,3 +247,17 @@ def test_nothing_is_left_in_the_temporary_folder(loaded: Loaded, prepared: Path,
         del os.environ["TMPDIR"]
         if before is not None:
             os.environ["TMPDIR"] = before
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
+def test_a_stopped_check_ends_the_program(folder: Path, tmp_path: Path) -> None:
+    pid = str(tmp_path / "pid")
+    program = f"import os, pathlib, time; pathlib.Path({pid!r}).write_text(str(os.getpid())); time.sleep(600)"
+    words = ["-m", "refimpl", "check", "--fixtures", str(folder), "--", sys.executable, "-c", program]
+    checking = subprocess.Popen([sys.executable, *words], env=package_environment(), stderr=subprocess.DEVNULL)
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert checking.poll() is None
+        time.sleep(0.02)
+    checking.send_signal(signal.SIGTERM)
+    assert checking.wait(60) == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists()
