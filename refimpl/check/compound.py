@@ -13,7 +13,7 @@ from ..fixtures.read import LoadedCase
 from ..mistakes import MISTAKES, together
 from ..ops import Op
 from .diagnose import CONVENTION, NAMED, UNKNOWN, Diagnosis, rough_run, what_is_sought
-from .likeness import unexplained
+from .likeness import Arrays, unexplained
 from .verdict import Verdict
 
 SAMPLES = 3  # cases of an op on which all pairs are tried
@@ -65,16 +65,20 @@ def _together(pair: Pair) -> Op | None:
         return None
 
 
+def _run(pair: Pair, case: LoadedCase, profile: str, want: list[str]) -> Arrays:
+    """Return what two mistakes at once give, nothing where one does not fit what the other passes on."""
+    op = _together(pair)
+    try:
+        return {} if op is None else rough_run(op, case, profile, want)
+    except Exception:
+        return {}
+
+
 def _matching(pairs: Iterable[Pair], v: Verdict, case: LoadedCase) -> list[Pair]:
     """Return the pairs that explain every wrong output and leave the others right, best first."""
     got = {name: v.answer.outputs[name].astype(np.float64) for name in v.outputs}
     case_in, _ = what_is_sought(case, v.profile, got, v.outputs)
-    left = {}
-    for pair in pairs:
-        op = _together(pair)
-        if op is not None:
-            run = rough_run(op, case, v.profile, list(got))
-            left[pair] = unexplained(case_in, run, list(got), LEFT)
+    left = {pair: unexplained(case_in, _run(pair, case, v.profile, list(got)), list(got), LEFT) for pair in pairs}
     return sorted((pair for pair, share in left.items() if share < math.inf), key=left.__getitem__)
 
 

@@ -24,7 +24,7 @@ def right(op: str | ops.Op, params: dict[str, Any], inputs: Arrays, want: list[s
     widened = {name: x if x.dtype.kind in "iub" else x.astype(wide) for name, x in inputs.items()}
     with np.errstate(all="ignore"):
         found = ops.run(op, options, widened, want, xp=np)
-    return {name: x.astype(dtype) for name, x in found.items()}
+    return {name: x if x.dtype.kind in "iub" else x.astype(dtype) for name, x in found.items()}
 
 
 def mistaken(id: str) -> Adapter:
