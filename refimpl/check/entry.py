@@ -72,7 +72,11 @@ def answer_of(result: Any, want: Sequence[str]) -> Answer:
             problems.append(f"{name} is missing")
             continue
         try:
-            outputs[name] = np.asarray(result[name])
+            array = np.asarray(result[name])
+            if array.dtype.kind in "OSUMm":
+                problems.append(f"{name} is {a_(result[name])} of dtype {array.dtype}, want an array of numbers")
+            else:
+                outputs[name] = array
         except Exception as error:
             problems.append(f"{name} is {a_(result[name])}, which np.asarray cannot read: {_first_line(error)}")
     extra = tuple(printable(name) for name in result if name not in want)

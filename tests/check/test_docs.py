@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from refimpl.check.command import run_check
 from refimpl.check.options import Options
+from refimpl.cli import app
 
 PAGE = (Path(__file__).parents[2] / "docs/checker.md").read_text(encoding="utf-8")
 ADAPTER, PYTEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -53,6 +55,13 @@ def test_the_claims_are_held(folder: Path, tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "claims.json").write_text(CLAIMS)
     assert check(folder, tmp_path, ADAPTER, claims=tmp_path / "claims.json") == (2, "")
     assert "'rope/long_*'" in capsys.readouterr().err
+
+
+def test_the_command_line_hands_the_command_on(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "adapter.py").write_text(ADAPTER)
+    options = ["--fixtures", str(folder), "--op", "rope", "--profile", "f32", "--forward"]
+    result = CliRunner().invoke(app, ["check", *options, "--", sys.executable, str(tmp_path / "adapter.py")])
+    assert (result.exit_code, "PASSED  1 of 2, 1 unsupported" in result.output) == (0, True)
 
 
 def test_python_on_the_page_is_python() -> None:

@@ -87,6 +87,8 @@ def test_returns_what_can_be_read_as_an_array() -> None:
         ({"y": 1.0}, "grad.x is missing"),
         ({"y": 1.0, "grad.x": 2.0, "lse": 3.0}, "lse was not asked for"),
         ({"y": [[1.0], [1.0, 2.0]], "grad.x": 2.0}, "y is a list, which np.asarray cannot read"),
+        ({"y": "1.0", "grad.x": 2.0}, "y is a str of dtype <U3, want an array of numbers"),
+        ({"y": None, "grad.x": 2.0}, "y is None of dtype object, want an array of numbers"),
     ],
 )
 def test_breaches_of_the_protocol(result: Any, problem: str) -> None:
