@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check mutants confusion
+.PHONY: help fixtures test test-gpu check-bytes matrix numbers conformance lint types peers clean release conformance-check mutants confusion plots
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 19
@@ -30,6 +30,10 @@ fixtures: $(BIN)/.core  ## build the fixtures into fixtures/, verify them, print
 
 release: fixtures  ## write the fixtures as a reproducible archive, with its digest, into dist/
 	$(BIN)/python -m refimpl.fixtures.release fixtures dist
+
+plots: $(BIN)/.core  ## draw the figures into plots/out/, with pages that show them
+	$(BIN)/refimpl plot --out plots/out
+	$(BIN)/python -m plots.readme
 
 test: $(BIN)/.core  ## run the tests
 	$(BIN)/python -m pytest -n auto
@@ -70,4 +74,4 @@ types: $(BIN)/.lint  ## mypy
 	$(BIN)/mypy
 
 clean:  ## remove the environment and what was built
-	rm -rf $(VENV) fixtures build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) fixtures plots/out build dist .pytest_cache .mypy_cache .ruff_cache

@@ -192,6 +192,26 @@ def check(
         raise typer.Exit(run_check(options, out_console))
 
 
+@app.command()
+def plot(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these figures; default all.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and pages go.")] = Path("plots/out"),
+) -> None:
+    """Draw the figures.
+
+    Each as PNG and SVG, and pages that show those in DIR: index.html and README.md.
+
+    \b
+    refimpl plot                                   the whole gallery, into ./plots/out
+    refimpl plot sinusoidal_heatmap --out slides   one figure
+    """
+    with usage.statuses():
+        from .figures import load
+
+        known = load("gallery").NAMES
+        load("write").write(usage.known("NAME", names or known, known), out, typer.echo)
+
+
 @app.command("list")
 def list_(
     table: Annotated[Table, typer.Argument(metavar="ops|cases|conventions|mistakes")],

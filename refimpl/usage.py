@@ -17,6 +17,7 @@ INTERRUPTED = 130
 EXTRAS = {
     "flint": "fixtures",
     "jsonschema": "fixtures",
+    "matplotlib": "plots",
     "ml_dtypes": "fixtures",
     "platformdirs": "fixtures",
 }  # module -> optional group

@@ -1,0 +1,39 @@
+"""The order of the gallery, and what a script says about its figure."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+CHAPTERS: dict[str, tuple[str, ...]] = {
+    "The way of a token": ("token_way",),
+    "Door 1: added to the embeddings": ("sinusoidal_heatmap",),
+    "Door 2: turns queries and keys": (),
+    "Door 3: joins the logits": (),
+    "Attention and masks": (),
+    "Precision": (),
+    "Gradients": (),
+}
+NAMES = tuple(name for names in CHAPTERS.values() for name in names)
+
+
+class Entry(NamedTuple):
+    """One figure: its texts, all plain, and how it is drawn."""
+
+    name: str
+    title: str
+    see: str  # what to see
+    why: str  # why it matters
+    formula: str
+    source: str
+    alt: str  # what the picture is, for those who do not see it
+    figure: Callable[[], Any]  # -> matplotlib.figure.Figure
+
+
+def entry(name: str) -> Entry:
+    """Load a script; its docstring is a title, what to see, and why it matters, with empty lines between."""
+    script = importlib.import_module(f".{name}", __package__)
+    title, see, why = (" ".join(part.split()) for part in inspect.getdoc(script).split("\n\n"))  # type: ignore[union-attr]
+    return Entry(name, title, see, why, script.FORMULA, script.SOURCE, script.ALT, script.figure)
