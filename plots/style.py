@@ -71,7 +71,9 @@ def look(draw: Callable[[], Figure]) -> Callable[[], Figure]:
     def drawn() -> Figure:
         with context():
             figure = draw()
-            figure.draw_without_rendering()
+            engine = figure.get_layout_engine()
+            if engine is not None:
+                engine.execute(figure)
             figure.set_layout_engine("none")
             return figure
 
@@ -92,7 +94,7 @@ def heat(axes: Axes, z: np.ndarray, label: str | None, *, signed: bool = False, 
     axes.spines[:].set_visible(False)
     if label is not None:
         bar = axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
     return image
 
 
@@ -103,4 +105,4 @@ def numbers(axes: Axes, image: AxesImage, form: str = "{:.2f}", size: float = SM
         red, green, blue, _ = image.to_rgba(value)
         colour = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
         text = form.format(value).replace("-", "−")
-        axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=size)
+        axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=size, in_layout=False)

@@ -44,8 +44,8 @@ def data() -> Data:
     rows, scaled = (token_embedding_forward(IDS, table, scale_by_sqrt_width=s)[0] for s in (False, True))
     positions, _ = sinusoidal_forward(np.arange(4), C)
     x = scaled + positions
-    (y, _), residuals = attention_forward(*(linear_forward(x, matrix)[0][None] for matrix in w))
-    return Data(rows, scaled, positions, x, residuals.weights[0], y[0])
+    attended, residuals = attention_forward(*(linear_forward(x, matrix)[0][None] for matrix in w))
+    return Data(rows, scaled, positions, x, residuals.weights[0], np.squeeze(attended.y, 0))
 
 
 @style.look
