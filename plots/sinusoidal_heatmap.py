@@ -1,14 +1,14 @@
 """The sinusoidal encoding, a row a position
 
-Each row is what is added to the token at that position, each column one sine or cosine. The left columns are fast and
-blur into stripes, the right ones hardly change over 64 positions: below, three of the 32 waves.
+Each row is added to the token at that position; even columns are sines, odd ones cosines. On the left waves are short
+and neighbouring rows differ much; on the right sines stay near 0 (pale) and cosines near 1 (red) over all 64
+positions.
 
-No two rows are alike, as no two times on a clock are: fast hands tell neighbours apart, slow ones tell far from near.
+Each row is a reading of a clock with 64 hands, the fastest first: fast hands tell neighbours apart, slow ones near
+from far. Nothing is learned, nothing has an end, and no number is larger than 1, so that tokens are not drowned.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,35 +17,30 @@ from refimpl import sinusoidal_forward
 
 from . import style
 
-FORMULA = "y[p, 2k] = sin(p w_k),   y[p, 2k+1] = cos(p w_k),   w_k = 10000^(-2k/C)"
+FORMULA = "y[p, 2k] = sin(p w_k),   y[p, 2k+1] = cos(p w_k),   w_k = 10000^(-2k/C),   C = 128"
 SOURCE = "Vaswani et al. 2017, section 3.5"
-ALT = "Heat map of positions against channels, stripes at the left, plain bands at the right; below, three sine waves."
-P, C, CHOSEN = 64, 64, (0, 4, 8)  # positions, channels, and the waves drawn below
+ALT = (
+    "Heat map of 64 positions by 128 channels: a fine pattern on the left that widens to vertical stripes on the right."
+)
+P, C = 64, 128
+ROW = 20  # the position that is drawn as a curve
 
 
-class Data(NamedTuple):
-    """The encoding, and the length in positions of every wave."""
-
-    y: np.ndarray  # (P, C)
-    wavelengths: np.ndarray  # (C/2,)
-
-
-def data() -> Data:
-    """Encode P positions."""
-    y, residuals = sinusoidal_forward(np.arange(P), C)
-    return Data(y, 2 * np.pi / residuals.frequencies)
+def data() -> np.ndarray:
+    """Return the encoding, (P, C)."""
+    return sinusoidal_forward(np.arange(P), C)[0]
 
 
 @style.look
 def figure() -> Figure:
-    """Draw the heat map, and three of its columns."""
-    y, wavelengths = data()
-    fig, axes = style.panels(2, 1, 7.0, height_ratios=(2, 1))
+    """Draw the matrix, and one row of it."""
+    y = data()
+    fig, axes = style.panels(2, 1, 6.6, height_ratios=(3, 1), sharex=True)
     style.heat(axes[0, 0], y, "value", signed=True)
-    axes[0, 0].set(xlabel="channel", ylabel="position")
-    for colour, dash, k in zip(style.COLOURS, style.DASHES, CHOSEN, strict=False):
-        label = f"channel {2 * k}: {wavelengths[k]:.1f} positions a wave"
-        axes[1, 0].plot(y[:, 2 * k], color=colour, linestyle=dash, label=label)
-    axes[1, 0].set(xlabel="position", ylabel="value", xlim=(0, P - 1))
-    fig.legend(loc="outside lower center", ncols=1)
+    axes[0, 0].axhline(ROW, color="black", linewidth=1)
+    axes[0, 0].set_ylabel("position")
+    axes[1, 0].plot(range(0, C, 2), y[ROW, 0::2], color=style.BLUE, marker=".", label="sines")
+    axes[1, 0].plot(range(1, C, 2), y[ROW, 1::2], color=style.VERMILLION, marker=".", linestyle="--", label="cosines")
+    axes[1, 0].set(title=f"the row of position {ROW}", xlabel="channel", ylabel="value")
+    axes[1, 0].legend(loc="lower right")
     return fig

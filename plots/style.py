@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.patches import Circle
 
 WIDTH = 7.2  # inches, of every figure; 1296 pixels at DPI
 DPI = 180
@@ -56,6 +58,7 @@ LOOK: dict[str, Any] = {
     "svg.fonttype": "path",
     "figure.constrained_layout.h_pad": 0.06,
     "figure.constrained_layout.w_pad": 0.06,
+    "figure.labelsize": FONT,
 }
 
 
@@ -96,6 +99,16 @@ def heat(axes: Axes, z: np.ndarray, label: str | None, *, signed: bool = False, 
         bar = axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
         bar.outline.set_visible(False)
     return image
+
+
+def classes(axes: Axes, z: np.ndarray, colours: Sequence[str]) -> None:
+    """Draw a matrix of small integers, each in its own colour."""
+    axes.imshow(z, cmap=ListedColormap(list(colours)), vmin=-0.5, vmax=len(colours) - 0.5, aspect="auto")
+
+
+def circle() -> Circle:
+    """Return the unit circle as a thin line."""
+    return Circle((0, 0), 1, fill=False, color=GREY, linewidth=1)
 
 
 def numbers(axes: Axes, image: AxesImage, form: str = "{:.2f}", size: float = SMALL) -> None:

@@ -1,58 +1,59 @@
-"""From four ids to what attention says
+"""Four tokens, from their ids to what attention makes of them
 
-Four ids pick four rows of a table, which are scaled by √C; the rows of the position table are added; queries and keys
-give one score a pair of places, softmax turns each row of scores into weights, and the weights mix the values.
+Read row by row. The ids 101, 7592, 2088, 102 pick four rows of the table (1), which are scaled by √C = 2 (2); each
+place adds its own row (3), which gives x (4). Queries and keys (5, 6) meet in a softmax (7), whose rows each sum to
+1; they mix the values (8) into the output (9).
 
-Without the third step nothing later could tell the order: the same four tokens shuffled would give the same rows,
-shuffled.
+Up to (2) no number depends on where a token stands: all that the model will know of the order comes in at (3).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from matplotlib.figure import Figure
 
-from refimpl import attention_forward, linear_forward, sinusoidal_forward, token_embedding_forward
+from refimpl import multi_head_attention_forward, sinusoidal_forward, token_embedding_forward
 
 from . import style
 
-FORMULA = """x = √C · table[ids] + PE(0 .. 3)
-weights = softmax(q kᵀ / √C),   q = x W_q,  k = x W_k,  v = x W_v
-y = weights v"""
-SOURCE = "Vaswani et al. 2017, sections 3.2 to 3.5; the ids are BERT's for [CLS] hello world [SEP]"
-ALT = "Six small matrices of numbers, from the rows of the table to the output of attention."
-IDS, V, C = np.array([101, 7592, 2088, 102]), 30522, 4
+FORMULA = """x = √C table[ids] + PE(0 .. 3)
+q = x W_q,   k = x W_k,   v = x W_v
+y = softmax(q kᵀ / √C) v"""
+SOURCE = "Vaswani et al. 2017, sections 3.2 to 3.5; ids of BERT's vocabulary, random weights"
+ALT = "Nine small matrices of four tokens, with their numbers, from the rows of the table to the output of attention."
+IDS, TOKENS = np.array([101, 7592, 2088, 102]), ("[CLS]", "hello", "world", "[SEP]")
+V, C = 30522, 4
 
 
-class Data(NamedTuple):
-    """What each step gives, four rows each."""
-
-    rows: np.ndarray  # (4, C)
-    scaled: np.ndarray  # (4, C)
-    positions: np.ndarray  # (4, C)
-    x: np.ndarray  # (4, C)
-    weights: np.ndarray  # (4, 4)
-    y: np.ndarray  # (4, C)
-
-
-def data() -> Data:
-    """Run the whole way with random tables of 0.02 (BERT's) and projections."""
+def data() -> dict[str, np.ndarray]:
+    """Return what each step gives, (4, 4) each, by its name."""
     random = np.random.default_rng(0)
-    table, w = random.normal(0, 0.5, (V, C)), random.normal(0, 0.7, (3, C, C))
-    rows, scaled = (token_embedding_forward(IDS, table, scale_by_sqrt_width=s)[0] for s in (False, True))
-    positions, _ = sinusoidal_forward(np.arange(4), C)
-    x = scaled + positions
-    attended, residuals = attention_forward(*(linear_forward(x, matrix)[0][None] for matrix in w))
-    return Data(rows, scaled, positions, x, residuals.weights[0], np.squeeze(attended.y, 0))
+    table = random.normal(0, 0.5, (V, C))
+    w_q, w_k, w_v = random.normal(0, 0.4, (3, C, C))
+    rows, scaled = (token_embedding_forward(IDS, table, scale_by_sqrt_width=scale)[0] for scale in (False, True))
+    places, _ = sinusoidal_forward(np.arange(len(IDS)), C)
+    y, residuals = multi_head_attention_forward(scaled + places, w_q, w_k, w_v, np.eye(C), H=1)
+    inner = residuals.attention
+    return {
+        "1  rows of the table": rows,
+        "2  times √C": scaled,
+        "3  positions": places,
+        "4  x = (2) + (3)": scaled + places,
+        "5  queries": inner.q[0],
+        "6  keys": inner.k[0],
+        "7  weights": inner.weights[0],
+        "8  values": inner.v[0],
+        "9  output = (7)(8)": y,
+    }
 
 
 @style.look
 def figure() -> Figure:
     """Draw every step as a matrix with its numbers."""
-    fig, axes = style.panels(3, 2, 7.5)
-    for ax, (name, z) in zip(axes.flat, data()._asdict().items(), strict=True):
+    fig, axes = style.panels(3, 3, 6.4)
+    for i, (ax, (name, z)) in enumerate(zip(axes.flat, data().items(), strict=True)):
         style.numbers(ax, style.heat(ax, z, None, signed=True))
-        ax.set(title=name, xlabel="channel", ylabel="token")
+        ax.set(title=name, xlabel="key" if "weights" in name else "channel", xticks=range(4), yticks=range(4))
+        ax.set_yticks(range(4), TOKENS if i % 3 == 0 else [])
+        ax.set_ylabel("token" if i % 3 == 0 else "")
     return fig

@@ -4,6 +4,7 @@ import ast
 import itertools
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -83,11 +84,13 @@ def test_text_stays_inside_and_apart(name: str) -> None:
 
 
 @each
-def test_drawing_keeps_the_settings_of_the_user(name: str) -> None:
-    import matplotlib
+def test_every_figure_has_the_one_look(name: str) -> None:
+    assert drawn(name)[0].figure.__code__ is style.look(lambda: Figure()).__code__
 
+
+def test_drawing_keeps_the_settings_of_the_user() -> None:
     before = dict(matplotlib.rcParams)
-    drawn.__wrapped__(name)
+    style.look(lambda: style.panels(1, 1, 2.0)[0])()
     assert dict(matplotlib.rcParams) == before
 
 
@@ -107,8 +110,6 @@ def _texts(figure: Figure) -> list[Text]:
 def test_no_colour_is_told_by_hue_alone() -> None:
     """The colours of lines differ in lightness or come with dashes of their own; maps run evenly or from both sides."""
     assert len(set(style.DASHES)) == len(style.COLOURS) == len(set(style.COLOURS))
-    import matplotlib
-
     grey = np.array([0.2126, 0.7152, 0.0722])
     light = matplotlib.colormaps[style.SEQUENTIAL](np.linspace(0, 1, 64))[:, :3] @ grey
     assert np.all(np.diff(light) > 0)
