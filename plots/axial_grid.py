@@ -50,5 +50,5 @@ def figure() -> Figure:
         image = style.heat(ax, scores, None, aspect="equal", vmin=0.3, vmax=1, extent=extent)
         ax.set(title=name, xlabel="Δ column")
     axes[0, 0].set_ylabel("Δ row")
-    fig.colorbar(image, ax=axes, label="score / largest")
+    style.bar(image, axes, "score / largest")
     return fig

@@ -43,5 +43,5 @@ def figure() -> Figure:
         image = style.heat(ax, matrix, None, signed=True, vmin=-1.1, vmax=1.1)
         ax.set(title=f"{old} → {new}, {kernel}", xlabel="old position", ylabel="new position")
         ax.set(xticks=range(0, old, 2), yticks=range(0, new, 2))
-    fig.colorbar(image, ax=axes, label="share")
+    style.bar(image, axes, "share")
     return fig

@@ -43,5 +43,5 @@ def figure() -> Figure:
         ax.set(title=f"pair {i}: θ = {10.0**-i:g}", aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
     fig.supxlabel("first channel of the pair")
     fig.supylabel("second channel of the pair")
-    fig.colorbar(arrows, ax=axes, label="position", ticks=range(0, P, 2))
+    style.bar(arrows, axes, "position", ticks=range(0, P, 2))
     return fig

@@ -50,5 +50,5 @@ def figure() -> Figure:
         image = style.heat(ax, z, None, signed=True, aspect="equal", vmin=-1, vmax=1)
         ax.set(title=title, xlabel="channel of x", xticks=range(0, D, 2), yticks=range(0, D, 2))
     axes[0, 0].set_ylabel("channel of y")
-    fig.colorbar(image, ax=axes, label="entry")
+    style.bar(image, axes, "entry")
     return fig

@@ -5,7 +5,7 @@ range of wavelengths, in larger steps; proportional RoPE keeps the 8 fastest of 
 stand still.
 
 Channels that stand match content at any distance, without being disturbed by it. Both variants turn 16 channels, and
-are often confused; the longest waves are 19,869 and 59 positions.
+are often confused; the longest waves are 19,869 and 47 positions.
 """
 
 from __future__ import annotations

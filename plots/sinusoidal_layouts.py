@@ -50,5 +50,5 @@ def figure() -> Figure:
         ax.set_title(name)
     fig.supxlabel("channel")
     fig.supylabel("position")
-    fig.colorbar(image, ax=axes, label="value")
+    style.bar(image, axes, "value")
     return fig

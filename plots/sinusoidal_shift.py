@@ -50,5 +50,5 @@ def figure() -> Figure:
         image = style.heat(ax, matrix, None, signed=True, aspect="equal", vmin=-1, vmax=1)
         ax.set(title=f"M_k for k = {k}", xlabel="channel of PE(p)")
     axes[0, 0].set_ylabel("channel of PE(p + k)")
-    fig.colorbar(image, ax=axes, label="entry")
+    style.bar(image, axes, "entry")
     return fig

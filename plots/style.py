@@ -96,9 +96,15 @@ def heat(axes: Axes, z: np.ndarray, label: str | None, *, signed: bool = False, 
     image = axes.imshow(z, **{"aspect": "auto"} | limits | options)
     axes.spines[:].set_visible(False)
     if label is not None:
-        bar = axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
-        bar.outline.set_visible(False)
+        bar(image, axes, label)
     return image
+
+
+def bar(colours: Any, axes: Any, label: str, **options: Any) -> None:
+    """Add a named colour bar beside one axes, or one for several."""
+    found = np.ravel(axes)
+    drawn = found[0].figure.colorbar(colours, ax=list(found), label=label, pad=0.02, **options)
+    drawn.outline.set_visible(False)
 
 
 def classes(axes: Axes, z: np.ndarray, colours: Sequence[str]) -> None:

@@ -54,7 +54,7 @@ def figure() -> Figure:
     for ax, (name, scores) in zip(axes.flat, found.items(), strict=True):
         image = style.heat(ax, scores, None, signed=True, aspect="equal", vmin=-most, vmax=most)
         ax.set_title(name)
-    fig.colorbar(image, ax=axes, label="score, less that of (0, 0)")
+    style.bar(image, axes, "score, less that of (0, 0)")
     fig.supxlabel("key position")
     fig.supylabel("query position")
     return fig
