@@ -44,7 +44,7 @@ def data() -> dict[str, np.ndarray]:
 @style.look
 def figure() -> Figure:
     """Draw the three maps of scores."""
-    fig, axes = style.panels(1, 3, 3.2, sharey=True)
+    fig, axes = style.panels(1, 3, 2.9, sharey=True)
     for ax, (name, scores) in zip(axes[0], data().items(), strict=True):
         extent = (-FAR - 0.5, FAR + 0.5, FAR + 0.5, -FAR - 0.5)
         image = style.heat(ax, scores, None, aspect="equal", vmin=0.3, vmax=1, extent=extent)

@@ -23,7 +23,7 @@ FORMULA = "θ_i(L) = base^(-2i/D) α^(-2i/(D-2)),   α = s L/L0 - (s - 1),   L =
 SOURCE = "emozilla 2023; transformers, type dynamic"
 ALT = "Two noisy curves of scores over the key position: both peak at the last one, and lie far apart in between."
 D, LENGTH, TRAINED = 128, 8192, 4096
-KEYS = np.arange(0, LENGTH, 16)
+KEYS = np.arange(0, LENGTH, 32)
 
 
 class Data(NamedTuple):

@@ -1,4 +1,4 @@
-"""Seven ways to slow RoPE down for longer texts
+"""Six ways to slow RoPE down for longer texts
 
 By how much each rule makes each wave longer, for a text 8 times as long as the 4,096 positions of training. Linear
 slows all alike; NTK-aware nothing at the fast end and 8 times at the slow end, and dynamic is the same for a text of

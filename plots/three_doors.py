@@ -2,7 +2,7 @@
 
 All eight tokens are the same, so that any difference between scores is the encoding's. Without one there is none, and
 attention is blind. Added sinusoids give each pair of places a score of its own; rotation and bias give equal scores
-along each diagonal: they know the distance alone, and here only the rotation tells before from after.
+along each diagonal: they know the distance alone, and of the two only rotation tells before from after.
 
 A position enters in one of three ways: added to x, as a turn of q and k, or as a term of the scores.
 """

@@ -38,12 +38,21 @@ def write(names: Sequence[str], out: Path, say: Callable[[str], object]) -> None
 
 
 def picture(figure: Any, kind: str) -> bytes:
-    """Return a figure as the bytes of a PNG or SVG file, which hold neither date nor version."""
+    """Return a figure as the bytes of a PNG or SVG file, which hold neither date nor version.
+
+    Printed by the canvas itself: `savefig` would draw everything twice, to lay out what is laid out.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     from . import style
 
     buffer = io.BytesIO()
     with style.context():
-        figure.savefig(buffer, format=kind, metadata=KINDS[kind])
+        if kind == "png":
+            FigureCanvasAgg(figure).print_png(buffer, metadata=KINDS[kind])
+        else:
+            FigureCanvasSVG(figure).print_svg(buffer, metadata=KINDS[kind])
     return buffer.getvalue()
 
 

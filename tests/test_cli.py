@@ -44,7 +44,7 @@ def test_help_says_how_to_begin_and_what_the_statuses_mean() -> None:
     assert all(f"  {status}  " in text for status in range(5))
 
 
-@pytest.mark.parametrize("name", ["build", "verify", "check", "list"])
+@pytest.mark.parametrize("name", ["build", "verify", "check", "plot", "list"])
 def test_every_command_has_help(name: str) -> None:
     status, text = run(name, "--help")
     assert status == 0

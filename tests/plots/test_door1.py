@@ -74,7 +74,7 @@ def test_the_way_of_a_token_writes_each_number() -> None:
 def test_each_door_shows_what_its_caption_says() -> None:
     none, added, turned, biased = (scores for scores in three_doors.data().values())
     assert np.ptp(none) == 0
-    assert np.abs(added[1:, 1:] - added[:-1, :-1]).max() > 1
+    assert len(np.unique(added.round(9))) == added.size
     for scores in (turned, biased):
         assert np.allclose(scores[1:, 1:], scores[:-1, :-1])
     i = np.arange(8)

@@ -11,11 +11,13 @@ from plots import (
     rope_circles,
     rope_decay,
     rope_dynamic_cache,
+    rope_interpolation,
     rope_pairings,
     rope_partial,
     rope_relative,
     rope_rules,
     rope_rules_angles,
+    score_temperature,
     xpos_decay,
 )
 from tests.plots.drawn import drawn
@@ -120,7 +122,7 @@ def test_cached_keys_keep_old_angles() -> None:
         now, then = (theta(128) * (4 * max(n, 4096) / 4096 - 3) ** (-np.arange(64) / 63) for n in (8192, length))
         return float(np.cos(8191 * now - p * then).mean())
 
-    for i in (0, 100, 250, 300, 511):
+    for i in (0, 50, 125, 150, 255):
         p = int(rope_dynamic_cache.KEYS[i])
         assert np.isclose(one_pass[i], score(p, 8192), atol=1e-9)
         assert np.isclose(cached[i], score(p, p + 1), atol=1e-9)
@@ -183,3 +185,32 @@ def test_axial_layouts_turn_the_channels_that_the_formula_says() -> None:
     assert all(np.allclose(first, other, atol=1e-7) for other in others)
     for axes, angles in zip(drawn("axial_layouts")[1].axes, found.values(), strict=True):
         assert np.array_equal([patch.get_height() for patch in axes.patches], angles.ravel())
+
+
+def test_squeezed_positions_stay_within_training() -> None:
+    plain, squeezed = rope_interpolation.data()
+    p, angle = rope_interpolation.P, theta(128)[55]
+    assert np.allclose(plain, np.cos(p * angle))
+    assert np.allclose(squeezed, np.cos(p / 2 * angle))
+    trained = plain[p <= 4096].min()
+    assert squeezed.min() >= trained > plain.min()
+    assert says("rope_interpolation", f"down to {trained:.2f}", f"down to −{-plain.min():.2f}")
+    assert all(np.array_equal(y, c) for (_, y), c in zip(lines("rope_interpolation"), (plain, squeezed), strict=False))
+
+
+def test_sharper_scores_hold_the_weight() -> None:
+    factors, weights = score_temperature.data()
+    n = score_temperature.KEYS
+    expected = {
+        "plain": np.ones(len(n)),
+        "YaRN, trained on 4,096": (1 + np.log(np.maximum(n / 4096, 1)) / 10) ** 2,
+        "Llama 4": 1 + np.log(1 + n // 8192) / 10,
+    }
+    for name, f in expected.items():
+        assert np.allclose(factors[name], f)
+        assert np.allclose(weights[name], np.exp(10 * f) / (np.exp(10 * f) + n - 1))
+    plain, yarn, llama = weights.values()
+    assert says("score_temperature", f"{plain[n == 4096][0]:.2f} among", f"{plain[-1]:.2f} among {n[-1]:,}")
+    assert says("score_temperature", f"keeps it at {llama[-1]:.2f}", f"rise to {yarn[-1]:.2f}")
+    for panel, curves in enumerate((weights, factors)):
+        assert np.array_equal([y for _, y in lines("score_temperature", panel)], list(curves.values()))
