@@ -21,9 +21,7 @@ from . import style
 
 FORMULA = "cos(p θ_i)  becomes  cos(p θ_i / s),   s = new length / trained length"
 SOURCE = "Chen et al. 2023 (Position Interpolation), figure 1"
-ALT = (
-    "A falling cosine that leaves the trained range in the shaded half, and a dashed one, half as fast, that does not."
-)
+ALT = "A falling cosine that leaves the trained range in the shaded half, and a dashed one, half as fast, that stays."
 D, PAIR, TRAINED, FACTOR = 128, 55, 4096, 2.0
 P = np.arange(0, int(FACTOR * TRAINED) + 1, 64)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
+import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from refimpl.figures import draw
 from refimpl.fixtures.errors import Refused
 
 from .gallery import NAMES, entry
@@ -26,15 +30,33 @@ def write(names: Sequence[str], out: Path, say: Callable[[str], object]) -> None
     import matplotlib  # noqa: F401, before a folder is made
 
     _require_writable(out)
-    for name in names:
-        item = entry(name)
-        figure = item.figure()
-        for kind in KINDS:
-            replace(out / f"{name}.{kind}", picture(figure, kind))
-        say(f"{name}: {item.title}")
+    for name, found in zip(names, _drawn(names), strict=True):
+        for kind, data in found.items():
+            replace(out / f"{name}.{kind}", data)
+        say(f"{name}: {entry(name).title}")
     shown = [name for name in NAMES if all((out / f"{name}.{kind}").is_file() for kind in KINDS)]
     replace(out / "README.md", markdown_page(shown, pictures=True).encode())
     replace(out / "index.html", html_page(shown).encode())
+
+
+def _drawn(names: Sequence[str]) -> Iterator[dict[str, bytes]]:
+    """Draw one after another, or where there is enough to do in several processes, which leave Ctrl-C to this one."""
+    jobs = min(os.cpu_count() or 1, len(names) // 4)
+    if jobs < 2:
+        yield from map(pictures, names)
+        return
+    spawn, ignored = multiprocessing.get_context("spawn"), (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=signal.signal, initargs=ignored)
+    try:
+        yield from pool.map(draw, names)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def pictures(name: str) -> dict[str, bytes]:
+    """Draw a figure; return its files by kind."""
+    figure = entry(name).figure()
+    return {kind: picture(figure, kind) for kind in KINDS}
 
 
 def picture(figure: Any, kind: str) -> bytes:

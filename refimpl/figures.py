@@ -20,3 +20,8 @@ def load(module: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(NAME, init, submodule_search_locations=[str(folder)])
         sys.modules[NAME] = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     return importlib.import_module(f"{NAME}.{module}")
+
+
+def draw(name: str) -> dict[str, bytes]:
+    """Draw a figure in a process that has loaded nothing yet; return its files by kind."""
+    return load("write").pictures(name)
