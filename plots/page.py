@@ -23,7 +23,7 @@ nav ul { margin: .25rem 0 1rem; padding-left: 1.25rem }
 figure { margin: 0 }
 img { display: block; width: 100%; height: auto; background: #ffffff;
   border: 1px solid var(--line); border-radius: 6px }
-pre { margin: .75rem 0; padding: .75rem; overflow-x: auto; background: var(--soft); border-radius: 6px;
+pre { margin: .75rem 0; padding: .75rem; white-space: pre-wrap; background: var(--soft); border-radius: 6px;
   font: .875rem/1.45 ui-monospace, monospace }
 p { margin: .75rem 0 }
 .source { font-size: .875rem }
