@@ -2,10 +2,10 @@
 
 The score of equal vectors at every offset up to 12 patches. Axial encodings, added or turned, sum one function of the
 rows and the same of the columns: a cross, highest along its own row and column. Mixed frequencies, random here, give
-each pair a direction of its own, and the cross goes.
+each pair a direction of its own, and the cross goes. In the first two the four corners are equal, to 14 digits.
 
-Axial encodings cannot tell a diagonal from its mirror image: the corners of the first two panels are equal, to 14
-digits. A model that needs diagonals has to learn them, or needs mixed frequencies.
+An axial score is what the row says plus what the column says, and never more: no query can prefer a place on the
+diagonal without favouring all of its row or its column. Mixed frequencies can.
 """
 
 from __future__ import annotations

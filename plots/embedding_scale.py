@@ -4,7 +4,7 @@ Lengths of 2,000 token rows whose entries have a standard deviation of 1/√C, a
 near 22.6. A sinusoidal row has length 16 at every position, since each pair of channels holds sin² + cos² = 1.
 
 Without the factor the position would be 16 times as loud as the token, and the sum would say where, but hardly what.
-Models with learned tables (BERT, GPT-2) need no factor: both tables start out equally small.
+Models with learned tables (BERT, GPT-2) need no factor: both tables start out small, and learn.
 """
 
 from __future__ import annotations

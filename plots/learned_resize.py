@@ -1,8 +1,8 @@
 """Stretching and shrinking a learned table
 
 Each row shows what one new position takes from the old ones: its neighbours, and a little less than nothing (blue) of
-the next. Stretched from 8 to 12, the two conventions differ by at most 0.06. Shrunk from 12 to 5, one still reads
-four old rows a new one, the other up to ten, as wide as the new spacing asks for.
+the next. Stretched from 8 to 12, the two conventions differ by at most 0.06. Shrunk from 12 to 5, one still reads at
+most four old rows for a new one, the other up to ten, as wide as the new spacing asks for.
 
 Vision models do this to their table when the picture has another size. Libraries call both of them bicubic, and a
 model moved from one to the other reads slightly different positions.

@@ -4,8 +4,8 @@ A table of 512 positions, and 1,000 training texts whose lengths are drawn evenl
 from how many texts each row got a gradient: row 0 from all 1,000, row 256 from 553, row 511 from 1. Row 512 does not
 exist.
 
-The rows beyond the usual length stay what chance made them, though no error says so; beyond the last row there is
-nothing to read, and no formula to continue with. That is what the other encodings set out to mend.
+The rows beyond the usual length stay near what chance made them, though no error says so; beyond the last row there
+is nothing to read, and no formula to continue with. That is what the other encodings set out to mend.
 """
 
 from __future__ import annotations

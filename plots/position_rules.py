@@ -1,8 +1,8 @@
-"""Which position does a token have? Three rules, one row of tokens each
+"""Which position does a token have? Three rules
 
 The number in each cell is the position. Counting from an offset numbers cells, whatever stands in them. Counting real
-tokens (RoBERTa, OPT) gives the padding on the left (pale) the position 1, and the sentence 2, 3, ... wherever it
-begins. In packed documents the count starts again with each document.
+tokens (RoBERTa, OPT) gives padding (pale) the position 1, and the sentence 2, 3, ... wherever it begins. In packed
+documents the count starts again with each document.
 
 An index rule is no part of the formula, and easily wrong while all shapes fit: a sentence that is padded on the left,
 or packed behind another, must get the same positions as one alone.
@@ -20,7 +20,7 @@ from . import style
 FORMULA = """offset      y[t] = start + offset + t
 padding     y[t] = first - 1 + (real tokens among 0 .. t),   1 on padding
 documents   y[t] = t - (first place of the document of t)"""
-SOURCE = "GPT-2; fairseq, RoBERTa and OPT (first = 2); Krell et al. 2021 (packing)"
+SOURCE = "GPT-2; BART; fairseq, RoBERTa and OPT (first = 2); Krell et al. 2021 (packing)"
 ALT = "Five rows of ten numbered cells: plain counts, counts that skip padding on either side, counts that restart."
 T = 10
 REAL = np.arange(T)

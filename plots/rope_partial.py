@@ -1,8 +1,8 @@
 """Turning only a part of a head: two ways, two sets of waves
 
-A head of 64 channels in which a quarter of the pairs turns. A partial rotation (GPT-J) gives its 8 pairs the whole
-range of wavelengths, in larger steps; proportional RoPE keeps the 8 fastest of the full head. Pairs without a mark
-stand still.
+A head of 64 channels in which a quarter of the pairs turns. A partial rotation (GPT-J) gives its 8 pairs almost the
+whole range of wavelengths, in larger steps; proportional RoPE keeps the 8 fastest of the full head. Pairs without a
+mark stand still.
 
 Channels that stand match content at any distance, without being disturbed by it. Both variants turn 16 channels, and
 are often confused; the longest waves are 19,869 and 47 positions.

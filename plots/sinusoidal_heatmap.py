@@ -5,7 +5,7 @@ and neighbouring rows differ much; on the right sines stay near 0 (pale) and cos
 positions.
 
 Each row is a reading of a clock with 64 hands, the fastest first: fast hands tell neighbours apart, slow ones near
-from far. Nothing is learned, nothing has an end, and no number is larger than 1, so that tokens are not drowned.
+from far. Nothing is learned, nothing has an end, and no number leaves the range from −1 to 1.
 """
 
 from __future__ import annotations

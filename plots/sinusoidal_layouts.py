@@ -1,6 +1,6 @@
 """Three encodings that are all called sinusoidal
 
-The paper alternates sine and cosine; most code puts all sines first, which only permutes the columns. tensor2tensor,
+The paper alternates sine and cosine; much code puts all sines first, which only permutes the columns. tensor2tensor,
 by the paper's own authors, also spaces the waves wider, so that the last is 2π·10000 long: at C = 16 the values of
 the first 24 positions move by up to 1.00 (last panel).
 

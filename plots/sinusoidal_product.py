@@ -3,8 +3,8 @@
 Top: the inner product of two encodings falls off with their distance, the same for position 100, 150 and 200, and the
 same in both directions. Bottom: after a random query and key projection the three curves part, and lose their peak.
 
-The encoding itself knows distance but not direction. What a layer sees is its own projections' doing: it must learn
-to keep the distance, and it can learn the direction. Rotary encodings came from making this sure.
+The product itself knows distance but not direction. What a layer sees is its own projections' doing: it must learn to
+keep the distance, and it can learn the direction. Rotary encodings came from making this sure.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ hardly. Multiplied by M_3 the encoding of any position becomes that of three pos
 both shifts no number differs by more than 10^-15.
 
 That is why a model can learn to look k places back: it is a fixed linear map, the same everywhere. RoPE applies these
-very matrices to q and k, instead of adding PE and hoping.
+very matrices to q and k, instead of adding PE.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ def write(names: Sequence[str], out: Path, say: Callable[[str], object]) -> None
     shown = [name for name in NAMES if all((out / f"{name}.{kind}").is_file() for kind in KINDS)]
     replace(out / "README.md", markdown_page(shown, pictures=True).encode())
     replace(out / "index.html", html_page(shown).encode())
+    say(f"{len(names)} figures, each as {' and '.join(KINDS)}; look at {out / 'index.html'}")
 
 
 def _drawn(names: Sequence[str]) -> Iterator[dict[str, bytes]]:

@@ -27,6 +27,10 @@ A first look at one op takes seconds:
   refimpl check --entry mypackage.adapter:run --op rope --profile f32
 
 \b
+See what the encodings are like:
+  refimpl plot
+
+\b
 Exit status:
   0  all is well: every case passes
   1  a case failed

@@ -111,7 +111,9 @@ def test_other_processes_write_the_same_bytes(gallery: Path, tmp_path: Path) -> 
     (home / "matplotlibrc").write_text("font.size: 40\nlines.color: red\nimage.cmap: jet\n")
     result = refimpl("plot", *names, "--out", tmp_path / "out", PYTHONHASHSEED="7", MATPLOTLIBRC=str(home))
     assert result.returncode == 0, result.stderr
-    assert [line.split(":")[0] for line in result.stdout.splitlines()] == list(names)
+    *lines, last = result.stdout.splitlines()
+    assert [line.split(":")[0] for line in lines] == list(names)
+    assert last == f"8 figures, each as png and svg; look at {tmp_path / 'out/index.html'}"
     for file in (f"{name}.{kind}" for name in names for kind in write.KINDS):
         assert (tmp_path / "out" / file).read_bytes() == (gallery / file).read_bytes(), file
 
