@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from plots import (
     binary_counter,
@@ -20,33 +19,8 @@ from plots import (
     three_doors,
     token_way,
 )
-from tests.plots.drawn import drawn
-
-
-def images(name: str) -> list[np.ndarray]:
-    """Return the matrices that a figure shows, in the order of its panels."""
-    return [np.asarray(image.get_array()) for axes in drawn(name)[1].axes for image in axes.images]
-
-
-def lines(name: str, panel: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return x and y of each line of a panel."""
-    return [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in drawn(name)[1].axes[panel].lines]
-
-
-def texts(figure: Figure, panel: int) -> list[str]:
-    return [text.get_text().replace("−", "-") for text in figure.axes[panel].texts]
-
-
-def says(name: str, *words: str) -> bool:
-    """Say whether the caption quotes all these words."""
-    item = drawn(name)[0]
-    return all(word in item.see + item.why for word in words)
-
-
-def pe(p: float, C: int, channel: int, base: float = 10000.0) -> float:
-    """Return one number of the sinusoidal encoding, from the paper."""
-    angle = p * base ** (-(channel - channel % 2) / C)
-    return math.cos(angle) if channel % 2 else math.sin(angle)
+from tests.plots.drawn import drawn, images, lines, says, texts
+from tests.plots.formulas import pe
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -66,9 +40,8 @@ def test_the_way_of_a_token_is_that_of_the_paper() -> None:
 
 
 def test_the_way_of_a_token_writes_each_number() -> None:
-    figure = drawn("token_way")[1]
     for panel, z in enumerate(token_way.data().values()):
-        assert texts(figure, panel) == [f"{value:.2f}" for value in z.ravel()]
+        assert texts("token_way", panel) == [f"{value:.2f}" for value in z.ravel()]
 
 
 def test_each_door_shows_what_its_caption_says() -> None:
@@ -193,4 +166,4 @@ def test_rows_are_as_long_as_the_caption_says() -> None:
 def test_position_rules(rule: str, expected: list[int]) -> None:
     row = list(position_rules.data()).index(rule)
     assert position_rules.data()[rule][0].tolist() == expected
-    assert texts(drawn("position_rules")[1], 0)[10 * row : 10 * row + 10] == [str(p) for p in expected]
+    assert texts("position_rules")[10 * row : 10 * row + 10] == [str(p) for p in expected]

@@ -20,12 +20,8 @@ from plots import (
     score_temperature,
     xpos_decay,
 )
-from tests.plots.drawn import drawn
-from tests.plots.test_door1 import images, lines, pe, says
-
-
-def theta(D: int, base: float = 10000.0) -> np.ndarray:
-    return np.array([base ** (-2 * i / D) for i in range(D // 2)])
+from tests.plots.drawn import drawn, images, lines, says
+from tests.plots.formulas import pe, theta
 
 
 def test_pairs_turn_on_circles() -> None:
