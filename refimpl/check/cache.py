@@ -16,7 +16,7 @@ import platformdirs
 
 from ..fixtures.read import FixtureError
 from ..fixtures.verify import verify
-from .children import PACKAGE, package_environment, terminable
+from .children import PACKAGE, package_environment, started, terminable
 
 if sys.platform != "win32":
     import fcntl
@@ -100,10 +100,14 @@ def _build(folder: Path, ops: Sequence[str]) -> None:
     command += [word for op in ops for word in ("--op", op)]
     if not sys.stderr.isatty():  # else the build shows a bar
         _say(f"building the fixtures of {', '.join(ops) or 'all ops'}, once, into {folder}")
-    with terminable():
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, env=package_environment(), check=False)
-    if done.returncode:
-        raise FixtureError(f"{folder}: not built, `refimpl build` ended with status {done.returncode}")
+    with terminable(), started(command, stdout=subprocess.DEVNULL, env=package_environment()) as process:
+        try:
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+    if status:
+        raise FixtureError(f"{folder}: not built, `refimpl build` ended with status {status}")
 
 
 def _say(line: str) -> None:

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from .children import package_environment, terminable
+from .children import package_environment, started, terminable
 from .figures import plural, printable, size
-from .limits import Limits, set_limits
+from .limits import Limits, launcher
 
 PRINTED = 2000  # bytes kept of what a program prints
 POLL = 0.05  # seconds
@@ -37,19 +37,7 @@ def run(command: Sequence[str], out: Path | None, cases: int, limits: Limits) ->
 
     Raises CannotStart.
     """
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env=package_environment(),
-            preexec_fn=(lambda: set_limits(limits)) if os.name == "posix" else None,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise CannotStart(f"{command[0]} cannot be started: {reason}") from error
+    process = _start(command, limits)
     tail = _Tail(process.stdout)
     try:
         with terminable():
@@ -57,6 +45,33 @@ def run(command: Sequence[str], out: Path | None, cases: int, limits: Limits) ->
     finally:
         _end(process)
     return Ended(status, detail, tail.text())
+
+
+def _start(command: Sequence[str], limits: Limits) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own; where the system has limits, by way of the launcher that sets them."""
+    reader, writer = os.pipe()
+    posix = os.name == "posix"
+    try:
+        process = started(
+            [*launcher(limits, writer), *command] if posix else command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=package_environment(),
+            pass_fds=(writer,) if posix else (),
+        )
+        os.close(writer)
+        reason = os.read(reader, PRINTED).decode()  # nothing once the launcher is the program
+    except (OSError, ValueError) as error:
+        os.close(writer)
+        raise CannotStart(f"{command[0]} cannot be started: {error}") from error
+    finally:
+        os.close(reader)
+    if reason:
+        process.communicate()
+        raise CannotStart(f"{command[0]} cannot be started: {reason}")
+    return process
 
 
 def _watch(process: subprocess.Popen[bytes], out: Path | None, cases: int, limits: Limits) -> tuple[str, str]:

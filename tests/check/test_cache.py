@@ -121,5 +121,8 @@ def test_sigterm_ends_the_build(root: Path, tmp_path: Path) -> None:
     checking.send_signal(signal.SIGTERM)
     assert checking.wait(60) == 128 + signal.SIGTERM
     checking.stderr.close()
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{found[0]}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert not Path(f"/proc/{found[0]}").exists()
     assert list(root.rglob("MANIFEST.json")) == []

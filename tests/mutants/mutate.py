@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -83,7 +84,7 @@ def compiled(mutant: Mutant) -> tuple[Any, Any, Any]:
     names = dict(vars(module(mutant.module)))
     with warnings.catch_warnings(action="ignore", category=SyntaxWarning):  # a number called, or taken apart
         exec(compile(f"from __future__ import annotations\n{source}", str(ROOT / mutant.module), "exec"), names)
-    made = names[mutant.function]
+    made = inspect.unwrap(names[mutant.function])
     return made.__code__, made.__defaults__, made.__kwdefaults__
 
 
