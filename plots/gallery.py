@@ -37,10 +37,29 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "axial_grid",
         "axial_layouts",
     ),
-    "Door 3: joins the logits": (),
-    "Attention and masks": (),
-    "Precision": (),
-    "Gradients": (),
+    "Door 3: joins the logits": (
+        "alibi_slopes",
+        "alibi_matrices",
+        "t5_buckets",
+        "distance_curves",
+        "fire_position",
+        "swin_v2_offsets",
+        "cope_text",
+        "fox_text",
+        "same_sentence",
+        "beyond_trained",
+    ),
+    "Attention and masks": (
+        "score_scale",
+        "mask_corners",
+        "mask_kinds",
+        "cache_offset",
+        "head_sharing",
+        "sink_softcap",
+        "online_softmax",
+    ),
+    "Precision": ("angle_error", "attention_error"),
+    "Gradients": ("gradient_doors",),
 }
 NAMES = tuple(name for names in CHAPTERS.values() for name in names)
 
