@@ -1,4 +1,4 @@
-"""Errors of attention in four precisions, under the bound that no rounding can break
+"""Errors of attention in four precisions, and a bound that no rounding breaks
 
 Every element of one result, ordered by its tolerance (line), with its error in a plain run (dots) and one blocked
 over the keys (crosses). No dot passes the line: it is a theorem. Dashed: the largest error of the plain run, the

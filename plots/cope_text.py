@@ -55,6 +55,6 @@ def figure() -> Figure:
     for ax, values, name, colour in zip(axes[:, 0], data(), ("gate", "position p"), style.COLOURS, strict=False):
         ax.bar(range(len(values)), values, color=colour)
         ax.set_ylabel(name)
-    axes[1, 0].set_xticks(range(len(values)), SENTENCE.split(), rotation=60)
+    axes[1, 0].set_xticks(range(len(values)), SENTENCE.split(), rotation=90)
     axes[1, 0].set_xlabel("word")
     return fig

@@ -48,12 +48,12 @@ def data() -> Data:
 def figure() -> Figure:
     """Draw the gates above the matrix."""
     gates, left = data()
-    fig, axes = style.panels(2, 1, 6.8, height_ratios=(1, 3))
+    fig, axes = style.panels(2, 1, 7.6, height_ratios=(1, 3))
     above, below = axes[:, 0]
     above.bar(range(len(gates)), gates, color=style.BLUE)
     above.set(ylabel="gate f", xlim=(-0.5, len(gates) - 0.5), xticks=[])
     style.heat(below, left, "left of the key", vmin=0, vmax=1)
-    below.set_xticks(range(len(gates)), SENTENCE.split(), rotation=60)
+    below.set_xticks(range(len(gates)), SENTENCE.split(), rotation=90)
     below.set_yticks(range(len(gates)), SENTENCE.split())
     below.set(xlabel="key", ylabel="query")
     return fig

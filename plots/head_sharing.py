@@ -47,7 +47,7 @@ def figure() -> Figure:
     fig, axes = style.panels(2, 1, 5.8, height_ratios=(3, 2))
     above, below = axes[:, 0]
     style.numbers(above, style.heat(above, read, None, vmin=-1, vmax=7), "{:.0f}", 12)
-    above.set(xlabel="query head", title="key head that is read", xticks=range(H))
+    above.set(xlabel="query head", ylabel="key heads", title="key head that is read", xticks=range(H))
     above.set_yticks(
         range(5), ["G = 8: multi-head", "G = 4: grouped", "G = 2: grouped", "G = 1: multi-query", "bug, G = 4"]
     )

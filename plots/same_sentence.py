@@ -27,7 +27,7 @@ def data() -> dict[str, np.ndarray]:
     """Return the weights, (T, T), by encoding."""
     x, p, at, c = 0.6 * words.vectors(SENTENCE), np.arange(T), {"T": T, "S": T}, map(np.float64, (0.1, 1, 4))
     half, one, rows = np.array([0.5]), np.ones(1), np.random.default_rng(5).normal(0, 0.7, (T, D))
-    q, k = (r.xpos_forward(x, positions=p, centre=0, keys=keys, scale_base=8)[0] for keys in (False, True))
+    q, k = (r.xpos_forward(x, positions=p, centre=0, keys=keys, scale_base=8.0)[0] for keys in (False, True))
     return {
         "none": _weights(x, x),
         "sinusoidal": _weights(*[x + r.sinusoidal_forward(p, D)[0]] * 2),
