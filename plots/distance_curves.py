@@ -50,7 +50,7 @@ def figure() -> Figure:
     fig, axes = style.panels(2, 1, 6.4, sharey=True)
     for ax, scale in zip(axes[:, 0], ("linear", "log"), strict=True):
         for (name, y), colour, dash in zip(data().items(), style.COLOURS, style.DASHES, strict=False):
-            ax.plot(DISTANCES[1:], y[1:], color=colour, linestyle=dash, label=name)
+            ax.plot(DISTANCES[1:], y[1:], color=colour, ls=dash, label=name, lw=1 if "waves" in name else 2)
         ax.set(xscale=scale, xlabel="distance, query minus key", ylabel="bias", ylim=(-25, 0.5))
-    axes[0, 0].legend(loc="lower right", ncols=2)
+    axes[1, 0].legend(loc="lower left", ncols=2)
     return fig

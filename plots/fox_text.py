@@ -1,8 +1,8 @@
 """FoX forgets when the text says so
 
-The same three sentences. A forget gate fitted to close at full stops (above) lets other words pass by 0.97 or more.
+The same three sentences. A forget gate fitted to close at full stops (above) lets other words pass by 0.96 or more.
 Below, what each query (row) has left of each key (column): the product of the gates after the key. Inside a sentence
-nearly all of it, one full stop back about a tenth.
+0.91 or more, one full stop back about a tenth.
 
 ALiBi's decay is the same at every place; here each token decides how much of the past it lets through. The diagonal is
 1: no token dims itself.
