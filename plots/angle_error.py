@@ -1,8 +1,8 @@
 """How wrong an angle is, by position and precision
 
 Largest error so far of cos and sin, over all pairs of a head of width 128. In float32 the angle p θ itself is rounded:
-0.0001 at position 2,048, 0.05 at 1,048,576. Frequencies kept in 16 bits are worse 20,000 times: 0.58 at 512 in bf16,
-0.45 at 2,048 in fp16. Positions in bf16 are exact up to 256, and then off by a whole token. Where transformers is
+0.0001 at position 2,048, 0.05 at 1,048,576. Frequencies kept in 16 bits are worse 20,000 times: 0.61 at 512 in bf16,
+0.49 at 2,048 in fp16. Positions in bf16 are exact up to 256, and then off by a whole token. Where transformers is
 installed, its own table is drawn as circles: plain float32.
 
 An error of 1 is a random angle. Two rotations joined (ours) instead of one stay at 10^-7 up to 4,096 in float32.
@@ -23,7 +23,7 @@ from . import style
 FORMULA = "max over pairs of |cos(fl(p θ)) - cos(p θ)|, |sin ...|;   fl rounds p, θ or their product"
 SOURCE = "transformers#29285, #29496; Modalities#462; refimpl/angles.py"
 ALT = "Rising curves of errors over positions up to a million, both logarithmic; one stays flat up to 4,096."
-D, P = 128, np.unique(np.concatenate([np.arange(1, 300), np.geomspace(300, 2**20, 300).astype(int)]))
+D, P = 128, np.unique(np.concatenate([np.arange(1, 2049), np.geomspace(2049, 2**20, 200).astype(int)]))
 
 
 def data() -> dict[str, np.ndarray]:
@@ -53,7 +53,7 @@ def figure() -> Figure:
     """Draw errors over positions, a framework's as marks."""
     fig, axes = style.panels(1, 1, 5.6)
     for (name, y), colour, dash in zip(data().items(), style.COLOURS, style.DASHES, strict=False):
-        marks = {"marker": "o", "markevery": 25, "ls": "", "mfc": "none"} if name == "transformers" else {"ls": dash}
+        marks = {"marker": "o", "markevery": 0.05, "ls": "", "mfc": "none"} if name == "transformers" else {"ls": dash}
         axes[0, 0].plot(P, y, color=colour, label=name, **marks)
     axes[0, 0].set(xlabel="position", ylabel="largest error so far", xscale="log", yscale="log")
     axes[0, 0].legend(ncols=2)
