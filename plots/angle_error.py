@@ -32,20 +32,20 @@ def data() -> dict[str, np.ndarray]:
     p = P.astype(np.float32)[:, None]
     angles = {"bf16 positions": round_bits(p, 8) * theta, "bf16 θ": p * round_bits(theta, 8)}
     angles |= {"fp16 θ": p * round_bits(theta, 11), "float32": p * theta, "float64": P[:, None] * wide}
-    tables = {name: (np.cos(a.astype(float)), np.sin(a.astype(float))) for name, a in angles.items()}
-    tables |= {"float32, ours": rope_cos_sin(P, D, dtype=np.float32)} | frameworks()
-    errors = {name: np.abs(np.stack(table) - np.stack(rope_cos_sin(P, D))) for name, table in tables.items()}
+    tables = {name: np.stack([np.cos(a.astype(float)), np.sin(a.astype(float))]) for name, a in angles.items()}
+    tables |= {"float32, ours": np.stack(rope_cos_sin(P, D, dtype=np.float32))} | frameworks()
+    errors = {name: np.abs(table - np.stack(rope_cos_sin(P, D))) for name, table in tables.items()}
     return {name: np.maximum.accumulate(error.max((0, 2))) for name, error in errors.items()}
 
 
-def frameworks() -> dict[str, tuple[np.ndarray, ...]]:
-    """Return the cos and sin of what is installed, (P, D/2) each."""
+def frameworks() -> dict[str, np.ndarray]:
+    """Return the cos and sin of what is installed, (2, P, D/2) each."""
     try:
         torch, llama = import_module("torch"), import_module("transformers.models.llama.modeling_llama")
     except ImportError:
         return {}
     table = llama.LlamaRotaryEmbedding(llama.LlamaConfig(hidden_size=D, num_attention_heads=1))
-    return {"transformers": tuple(x[0, :, : D // 2].numpy() for x in table(torch.zeros(1), torch.tensor(P)[None]))}
+    return {"transformers": np.stack(table(torch.zeros(1), torch.tensor(P)[None]))[:, 0, :, : D // 2]}
 
 
 @style.look

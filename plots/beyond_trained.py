@@ -35,7 +35,7 @@ def data() -> dict[str, np.ndarray]:
     falling = -0.1 * np.arange(32.0)[:, None]
     return {
         "RoPE": rope_forward(np.tile(k, (LONG, 1)), cos, sin)[0] @ q / D**0.5,
-        "ALiBi": plain + alibi_forward(np.array([1 / 256]), **last)[0][0, 0, ::-1],
+        "ALiBi": plain + alibi_forward(np.array([1 / 256]), T=1, S=LONG, q_offset=LONG - 1)[0][0, 0, ::-1],
         "T5": plain + t5_bias_forward(falling, **last, bidirectional=False)[0][0, 0, ::-1],
         "learned": (k + rows) @ (q + rows[0]) / D**0.5,
     }

@@ -42,7 +42,8 @@ def _decoded(q: np.ndarray, k: np.ndarray, turned_k: np.ndarray, positions: np.n
         t = PAST + row
         new_q, new_k = (rope_forward(x[:, t : t + 1], *rope_cos_sin(np.array([p]), D))[0] for x in (q, k))
         found, residuals = attention_decode_forward(new_q, new_k, k[:, t : t + 1], keys, values)
-        keys, values, rows[row, : t + 1] = found.k_cache, found.v_cache, residuals.attention.weights[0, 0]
+        keys, values = np.asarray(found.k_cache), np.asarray(found.v_cache)
+        rows[row, : t + 1] = residuals.attention.weights[0, 0]
     return rows
 
 

@@ -35,7 +35,7 @@ def data() -> dict[str, np.ndarray]:
     w1, w2 = np.random.default_rng(4).normal(size=(2, 32))
     fire = fire_forward(w1, np.zeros(32), -np.abs(w2)[:, None], one(0.0), *map(np.float64, (0.1, 1.0, 512.0)), **at)
     found = {
-        "ALiBi, slope 1/64": alibi_forward(one(1 / 64), **at)[0],
+        "ALiBi, slope 1/64": alibi_forward(one(1 / 64), T=1, S=P + 1, q_offset=P)[0],
         "KERPLE, power 1/2": kerple_power_forward(one(0.25), one(0.5), **at)[0],
         "KERPLE, log": kerple_log_forward(one(1.0), one(1.0), **at)[0],
         "Sandwich, 64 waves": sandwich(H=1, C=128, **at, xp=np, dtype=np.float64),

@@ -38,7 +38,7 @@ def data() -> tuple[np.ndarray, ...]:
     back = r.multi_head_attention_backward(dy, residuals)
     table = np.linalg.norm(r.learned_position_backward(back.x, learned), axis=-1)
     _, frequencies, _ = r.rope_angles_backward(turned._replace(cos=back.cos, sin=back.sin), angles)
-    return table, frequencies, back.bias[0], r.t5_bias_backward(back.bias, t5)[:, 0]
+    return table, frequencies, np.asarray(back.bias)[0], r.t5_bias_backward(back.bias, t5)[:, 0]
 
 
 @style.look

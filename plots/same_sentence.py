@@ -34,7 +34,7 @@ def data() -> dict[str, np.ndarray]:
         "learned, random": _weights(*[x + r.learned_position_forward(p, rows)[0]] * 2),
         "RoPE": _weights(*[r.rope_forward(x, *r.rope_cos_sin(p, D))[0]] * 2),
         "xPos": _weights(q, k),
-        "ALiBi": _weights(x, x, r.alibi_forward(half, **at)[0]),
+        "ALiBi": _weights(x, x, r.alibi_forward(half, T=T, S=T)[0]),
         "T5, falling": _weights(x, x, r.t5_bias_forward(-0.5 * np.arange(8.0)[:, None], **at, bidirectional=False)[0]),
         "KERPLE, log": _weights(x, x, r.kerple_log_forward(one, one, **at)[0]),
         "FIRE, one unit": _weights(x, x, r.fire_forward(one, 0 * one, -2 * one[None], 0 * one, *c, **at)[0]),
