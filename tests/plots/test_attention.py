@@ -18,8 +18,8 @@ from plots import (
     score_scale,
     sink_softcap,
 )
-from tests.plots.drawn import drawn
-from tests.plots.test_door1 import images, lines, says, softmax, texts
+from tests.plots.drawn import drawn, images, lines, says, texts
+from tests.plots.test_door1 import softmax
 
 
 def test_scale() -> None:
@@ -95,7 +95,7 @@ def test_heads_that_share() -> None:
     read, size = head_sharing.data()
     assert read.tolist() == [[h // (8 // G) for h in range(8)] for G in (8, 4, 2, 1)] + [[h % 4 for h in range(8)]]
     assert size.tolist() == [4096, 2048, 1024, 512]
-    assert texts(drawn("head_sharing")[1], 0) == [str(n) for n in read.ravel()]
+    assert texts("head_sharing", 0) == [str(n) for n in read.ravel()]
     assert [patch.get_width() for patch in drawn("head_sharing")[1].axes[1].patches] == size.tolist()
 
 

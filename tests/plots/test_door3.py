@@ -19,8 +19,8 @@ from plots import (
     t5_buckets,
     words,
 )
-from tests.plots.drawn import drawn
-from tests.plots.test_door1 import images, lines, says, softmax, texts
+from tests.plots.drawn import drawn, images, lines, says, texts
+from tests.plots.test_door1 import softmax
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ def test_buckets_and_their_edges() -> None:
         edges = t5_buckets.edges(buckets)
         assert edges.tolist() == [min(n for n in range(141) if t5(n, half) == b) for b in range(half)]
         assert says("t5_buckets", str(edges[-1]))
-        assert str(edges[-1]) in texts(drawn("t5_buckets")[1], 1), name
+        assert str(edges[-1]) in texts("t5_buckets", 1), name
     marks = [x.tolist() for x, _ in lines("t5_buckets", 1)[:2]]
     assert marks == [t5_buckets.edges(b).tolist() for b in t5_buckets.data().values()]
 
