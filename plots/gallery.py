@@ -50,6 +50,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "beyond_trained",
     ),
     "Attention and masks": (
+        "dog_bites_man",
         "score_scale",
         "mask_corners",
         "mask_kinds",

@@ -10,6 +10,7 @@ from plots import (
     angle_error,
     attention_error,
     cache_offset,
+    dog_bites_man,
     gradient_doors,
     head_sharing,
     mask_corners,
@@ -17,8 +18,10 @@ from plots import (
     online_softmax,
     score_scale,
     sink_softcap,
+    words,
 )
 from tests.plots.drawn import drawn, images, lines, says, texts
+from tests.plots.formulas import pe, theta
 from tests.plots.test_door1 import softmax
 
 
@@ -72,15 +75,15 @@ def test_masks() -> None:
 
 def test_a_forgotten_offset_changes_weights() -> None:
     full, decoded, from_zero = cache_offset.data().values()
-    theta = 10000 ** (-np.arange(8) / 8)
+    frequencies = theta(16)
     q, k = np.random.default_rng(0).normal(size=(2, 1, 12, 16)) * 1.5
     a, b = (x[0, :, 0::2] + 1j * x[0, :, 1::2] for x in (q, k))
 
     def weights(positions: list[int]) -> np.ndarray:
         """Turn queries and new keys as at these positions, cached keys as at their own."""
         own = np.array([*range(9), *positions])
-        keys = b * np.exp(1j * np.outer(own, theta))
-        queries = a[9:] * np.exp(1j * np.outer(positions, theta))
+        keys = b * np.exp(1j * np.outer(own, frequencies))
+        queries = a[9:] * np.exp(1j * np.outer(positions, frequencies))
         scores = (queries[:, None].conj() * keys).real.sum(-1) / 4
         return softmax(np.where(np.arange(12) <= np.arange(9, 12)[:, None], scores, -np.inf))
 
@@ -226,3 +229,33 @@ def test_gradients_at_the_doors() -> None:
     assert np.array_equal(images("gradient_doors")[0], bias)
     for panel, values in ((0, rows), (1, frequencies), (3, buckets)):
         assert [patch.get_height() for patch in drawn("gradient_doors")[1].axes[panel].patches] == values.tolist()
+
+
+def test_order_is_all_that_is_lost() -> None:
+    found = dog_bites_man.data()
+    sentences = [words.vectors(s) for s in ("the dog bit the man", "the man bit the dog")]
+    i = np.arange(5)
+    turn = np.exp(1j * np.outer(i, theta(16)))
+    place = np.array([[pe(p, 16, c) for c in range(16)] for p in range(5)])
+
+    def rope(x: np.ndarray) -> np.ndarray:
+        z = (x[:, 0::2] + 1j * x[:, 1::2]) * turn
+        return (z[:, None].conj() * z).real.sum(-1) / 4
+
+    ways = {
+        "no position": lambda x: softmax(x @ x.T / 4) @ x,
+        "causal mask": lambda x: softmax(np.where(i <= i[:, None], x @ x.T / 4, -np.inf)) @ x,
+        "sinusoidal": lambda x: softmax((x + place) @ (x + place).T / 4) @ (x + place),
+        "RoPE": lambda x: softmax(rope(x)) @ x,
+        "ALiBi": lambda x: softmax(x @ x.T / 4 - np.abs(i[:, None] - i) / 2) @ x,
+    }
+    assert list(found) == list(ways)
+    for name, way in ways.items():
+        first, second = map(way, sentences)
+        assert np.allclose(found[name], np.linalg.norm(second - first[[0, 4, 2, 3, 1]], axis=1), atol=1e-12), name
+    assert found["no position"].max() < 1e-13
+    assert found["causal mask"][0] < 1e-13
+    assert found["causal mask"][1:].min() > 0.05
+    assert min(found[name].min() for name in ("sinusoidal", "RoPE", "ALiBi")) > 0.02
+    heights = [patch.get_height() for patch in drawn("dog_bites_man")[1].axes[0].patches]
+    assert np.array_equal(np.reshape(heights, (5, 5)).T, list(found.values()))
