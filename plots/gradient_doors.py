@@ -30,7 +30,7 @@ def data() -> tuple[np.ndarray, ...]:
     tokens, dy = random.normal(size=(2, T, D))
     w_q, w_k, w_v = random.normal(0, D**-0.5, (3, D, D))
     rows, learned = r.learned_position_forward(p, random.normal(0, 0.1, (T, D)))
-    turned, angles = r.rope_angles_forward(p, r.rope_frequencies(D, xp=np, dtype=float))
+    turned, angles = r.rope_angles_forward(p, r.rope_frequencies(D, xp=np, dtype=np.float64))
     bias, t5 = r.t5_bias_forward(np.zeros((16, 1)), T=T, S=T, bidirectional=False)
     _, residuals = r.multi_head_attention_forward(
         tokens + rows, w_q, w_k, w_v, np.eye(D), **turned._asdict(), bias=bias, H=1, q_offset=0
