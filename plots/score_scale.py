@@ -4,8 +4,7 @@ Random queries over 64 keys, by the width of a head. Above, the largest weight o
 0.11 at any width; undivided it is 0.95 at width 1,024. Below, how much of a gradient comes back through the softmax:
 undivided it dies away from width 16 on, to 0.006, since nearly every row then has one weight close to 1.
 
-A sum of D products of unit variance has variance D. Dividing by √D brings it back to 1, dividing by D would make all
-weights alike.
+A sum of D products of unit variance has variance D: divided by √D it has 1, divided by D next to none.
 """
 
 from __future__ import annotations
@@ -56,5 +55,6 @@ def figure() -> Figure:
             ax.plot(WIDTHS, y, color=colour, linestyle=dash, marker=".", label=f"scale {scale}")
         ax.set_ylabel(name)
     axes[1, 0].set(xlabel="width D of a head", ylim=(0, None), xscale="log", xticks=WIDTHS, xticklabels=WIDTHS)
+    axes[1, 0].minorticks_off()
     axes[0, 0].legend(loc="upper left")
     return fig
