@@ -16,7 +16,7 @@ from refimpl import alibi_forward, attention_forward, rope_cos_sin, rope_forward
 
 from . import style, words
 
-FORMULA = "|y(word in the second) - y(word in the first)|,   y = softmax(q kᵀ / √D + bias) v,   q = k = v = words"
+FORMULA = "|y(word in the second) - y(word in the first)|,   y = softmax(q kᵀ / √D + bias) v"
 SOURCE = "Vaswani et al. 2017; Lee et al. 2019 (Set Transformer), property 1; word vectors: plots/words.py"
 ALT = "Five groups of five bars: none for no position, high for dog and man with a causal mask, some for each encoding."
 FIRST, SECOND = "the dog bit the man", "the man bit the dog"
