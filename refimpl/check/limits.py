@@ -46,4 +46,4 @@ def _lower(kind: int, most: int) -> None:
 
 
 if __name__ == "__main__":
-    launch(*map(int, sys.argv[1:4]), sys.argv[4:])
+    launch(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
