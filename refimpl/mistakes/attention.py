@@ -123,6 +123,10 @@ ATTENTION: dict[str, Mistake] = {
         "attention", "MASK", "j < q_offset + i → j ≤ q_offset + i",
         "no token sees itself, the first sees nothing",
         **_if_causal(lambda a: a.q_offset - 1)),
+    "attention.not_causal": Mistake(
+        "attention", "MASK", "every key is seen → j ≤ q_offset + i",
+        "training loss falls to nothing, and generation is nonsense",
+        **_if_causal(lambda a: None)),
     "attention.mask_ignored_when_causal": Mistake(
         "attention", "MASK", "causal in place of the mask → causal and the mask",
         "padding is seen, in decoders only",

@@ -40,6 +40,23 @@ def _mixed_backward(dy: Array, residuals: RopeResiduals) -> Any:
     return dx, unbroadcast(dcos, cos.shape), unbroadcast(dsin, sin.shape)
 
 
+@taking_arguments_of(rope_forward)
+def _in_place(x: Array, cos: Array, sin: Array, **layouts: Any) -> Any:
+    _, residuals = rope_forward(x, cos, sin, **layouts)
+    x1, x2 = split_pairs(x, residuals.interleaved)
+    y1 = x1 * cos - x2 * sin
+    return join_pairs(y1, x2 * cos + y1 * sin, residuals.interleaved_output), residuals
+
+
+def _in_place_backward(dy: Array, residuals: RopeResiduals) -> Any:
+    x, cos, sin, interleaved, interleaved_output = residuals
+    (x1, x2), (dy1, dy2) = split_pairs(x, interleaved), split_pairs(dy, interleaved_output)
+    dy1 = dy1 + dy2 * sin  # y2 = x2 cos + y1 sin
+    dx = join_pairs(dy1 * cos, dy2 * cos - dy1 * sin, interleaved)
+    dcos, dsin = dy1 * x1 + dy2 * x2, dy2 * (x1 * cos - x2 * sin) - dy1 * x2
+    return dx, unbroadcast(dcos, cos.shape), unbroadcast(dsin, sin.shape)
+
+
 def _table_mean(dy: Array, residuals: RopeResiduals) -> Any:
     dx, dcos, dsin = rope_backward(dy, residuals)
     pairs = dy.size // 2
@@ -112,6 +129,15 @@ ROPE: dict[str, Mistake] = {
         "right until the keys come from elsewhere",
         forward=changed(rope_forward, sin=lambda a: -a.sin),
         backward=then(rope_backward, lambda gradients: (*gradients[:2], -gradients[2]))),
+    "rope.in_place": Mistake(
+        "rope", "INDEXING", "y2 = x2 cos + y1 sin, x1 overwritten before it is read → x2 cos + x1 sin",
+        "lengths change, more with each layer",
+        forward=_in_place, backward=_in_place_backward),
+    "rope.tables_swapped": Mistake(
+        "rope", "LAYOUT", "x1 sin − x2 cos: sin and cos handed over in the wrong order → x1 cos − x2 sin",
+        "position 0 is turned by 90 degrees, and later ones backwards",
+        forward=changed(rope_forward, cos=lambda a: a.sin, sin=lambda a: a.cos),
+        backward=then(rope_backward, lambda gradients: (gradients[0], gradients[2], gradients[1]))),
     "rope.backward_forward_again": Mistake(
         "rope", "GRADIENT", "dx turned by +angle → by −angle",
         "position 0 learns, later ones learn noise", ("Megatron-LM#5944",),
