@@ -11,6 +11,7 @@ from rich.console import Console
 
 from . import usage
 from .exact.profiles import PROFILES
+from .ops import OPS
 
 PROFILE_HELP = f"Only {', '.join(PROFILES)}; repeatable."
 HELP = """Proven numbers for how a transformer knows where a token is.
@@ -108,11 +109,16 @@ def verify(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A pack.")
     Names each file that is missing, changed or not listed; a pack of zero cases is an error (exit status 3).
     """
     with usage.statuses():
+        from .fixtures.manifest import VERSION
         from .fixtures.verify import verify as verified
 
         counts = verified(folder)
         typer.echo(f"{counts['cases']} cases, {counts['files']} files: every digest, schema and tensor as described")
         typer.echo(", ".join(f"{op} {count}" for op, count in counts["ops"].items()))
+        other = "" if counts["version"] == VERSION else f"; this refimpl builds {VERSION}"
+        typer.echo(f"version {counts['version']} of the data{other}")
+        if lacking := [op for op in counts["ops"] if op not in OPS]:
+            typer.echo(f"this version of refimpl has no op {', '.join(lacking)}")
 
 
 @app.command()

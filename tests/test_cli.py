@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from refimpl.cli import app
 from refimpl.exact.profiles import PROFILES
-from refimpl.fixtures import command, digests
+from refimpl.fixtures import canonical, command, digests
 from refimpl.fixtures.build import build
 from refimpl.fixtures.cases import CASES
 from refimpl.fixtures.conventions import CONVENTIONS
 from refimpl.mistakes import MISTAKES
 from refimpl.ops import OPS
-from tests.fixtures.packs import contents, python, refimpl
+from tests.fixtures.packs import contents, list_again, python, refimpl
 
 COUNT = sum(case.op == "alibi" for case in CASES.values())
 
@@ -124,6 +124,23 @@ def test_verify_prints_the_counts(pack: Path) -> None:
     assert status == 0
     assert f"{COUNT} cases" in text
     assert f"alibi {COUNT}" in text
+
+
+def test_a_pack_of_a_newer_version(pack: Path, tmp_path: Path) -> None:
+    newer = shutil.copytree(pack, tmp_path / "newer")
+    shutil.copytree(newer / "cases/alibi", newer / "cases/newop")
+    for path in (newer / "cases/newop").glob("*.json"):
+        case = json.loads(path.read_bytes()) | {"id": f"newop/{path.stem}", "op": "newop", "catches": []}
+        path.write_bytes(canonical.dump(case))
+    list_again(newer, version="9.8.7")
+    status, text = run("verify", newer)
+    assert status == 0
+    assert "version 9.8.7 of the data; this refimpl builds" in text
+    assert "this version of refimpl has no op newop\n" in text
+    status, text = run("check", "--entry", "refimpl.ops:run", "--fixtures", newer)
+    assert status == 3
+    assert "this version of refimpl has no op newop" in text
+    assert run("check", "--entry", "refimpl.ops:run", "--fixtures", newer, "--op", "alibi", "--profile", "f64")[0] == 0
 
 
 def test_verify_names_what_is_wrong(pack: Path, tmp_path: Path) -> None:

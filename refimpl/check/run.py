@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..fixtures.read import LoadedCase
+from ..fixtures.read import FixtureError, LoadedCase
 from ..ops import OPS
 from .compound import with_compounds
 from .entry import Answer, Implementation, ask
@@ -17,9 +17,14 @@ Pair = tuple[LoadedCase, str]
 
 def pairs(cases: Iterable[LoadedCase], profiles: Sequence[str] = ()) -> list[Pair]:
     """Return every case with every profile that it offers, of those in `profiles` if any; ops in table order."""
-    order = list(OPS)
-    ordered = sorted(cases, key=lambda case: (order.index(case.op), case.id))
+    ordered = sorted(cases, key=lambda case: (_place(case.op), case.id))
     return [(case, profile) for case in ordered for profile in case.profiles if not profiles or profile in profiles]
+
+
+def _place(op: str) -> int:
+    if op not in OPS:
+        raise FixtureError(f"this version of refimpl has no op {op}; the pack was made by another")
+    return list(OPS).index(op)
 
 
 def judge_all(
