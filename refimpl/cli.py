@@ -228,31 +228,39 @@ def list_(
     op: Op = None,
     matrix: Annotated[bool, typer.Option("--matrix", help="Mistakes: which case catches which.")] = False,
     profile: Annotated[
-        str, typer.Option(metavar="P", callback=usage.profile, help="With --matrix, the profile.")
-    ] = "f32",
+        str | None, typer.Option(metavar="P", callback=usage.profile, help="With --matrix, the profile; default f32.")
+    ] = None,
     fixtures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --matrix, a pack; default one built for you, once.")
     ] = None,
 ) -> None:
     """List ops, cases, conventions or mistakes.
 
-    One a line: its name, what it is, and why; for ops (arrays; options) -> outputs, and below the properties of
-    their encodings, measured.
+    One a line: its name, what it is, and why.
 
     \b
+    ops    (array, [optional array]; required option, option=default) -> outputs;
+           below, the measured properties of their encodings
+    cases  the reason for each, and its options as JSON; absent ones have the default
+
+    \b
+    refimpl list ops --op rope
     refimpl list cases --op attention
     refimpl list mistakes | grep GRADIENT
     refimpl list mistakes --matrix --op rope
     """
     if matrix and table is not Table.mistakes:
         raise typer.BadParameter(f"there is none of {table.value}, only of mistakes", param_hint="--matrix")
+    for option, value in (("--profile", profile), ("--fixtures", fixtures)):
+        if value is not None and not matrix:
+            raise typer.BadParameter("only with --matrix", param_hint=option)
     with usage.statuses():
         if matrix:
             from .check.cache import cached
             from .fixtures.kills import matrix_lines
             from .fixtures.read import read
 
-            for line in matrix_lines(read(fixtures or cached(op or []), op or []), profile):
+            for line in matrix_lines(read(fixtures or cached(op or []), op or []), profile or "f32"):
                 typer.echo(line)
             return
         from .fixtures.listing import property_lines, rows

@@ -43,9 +43,9 @@ def profiles(names: list[str] | None) -> list[str]:
     return known("--profile", names or [], list(PROFILES))
 
 
-def profile(name: str) -> str:
+def profile(name: str | None) -> str | None:
     """Accept the name of one profile."""
-    return known("--profile", [name], list(PROFILES))[0]
+    return None if name is None else known("--profile", [name], list(PROFILES))[0]
 
 
 def jobs(number: int | None) -> int | None:

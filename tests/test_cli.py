@@ -1,6 +1,8 @@
 """The command line: help, listings, exit statuses, and errors that say what would have been right."""
 
+import inspect
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 
 from refimpl.cli import app
 from refimpl.exact.profiles import PROFILES
-from refimpl.fixtures import canonical, command, digests
+from refimpl.fixtures import canonical, command, digests, listing
 from refimpl.fixtures.build import build
 from refimpl.fixtures.cases import CASES
 from refimpl.fixtures.conventions import CONVENTIONS
@@ -66,6 +68,38 @@ def test_listings_name_everything_once(table: str, names: dict[str, object]) -> 
     assert properties.startswith("encoding") == (table == "ops")
 
 
+@pytest.mark.parametrize(
+    ("op", "takes"),
+    [
+        ("alibi_slopes", "(H, max_bias=8) -> y  "),
+        ("rope", "(x, cos, sin; interleaved=True, interleaved_output=None) -> y  "),
+        ("softmax_sink", "(x, sink, [mask]"),
+        ("sinusoidal", "layout='"),
+    ],
+)
+def test_ops_are_listed_with_their_defaults(op: str, takes: str) -> None:
+    assert takes in run("list", "ops", "--op", op)[1].splitlines()[0]
+
+
+def test_every_default_is_that_of_the_function() -> None:
+    for line, op in zip(run("list", "ops")[1].splitlines(), OPS.values(), strict=False):
+        takes = line.partition("(")[2].partition(") -> ")[0]
+        options = takes.rpartition("; ")[2] if "; " in takes or not op.arrays else ""
+        listed = inspect.signature(eval(f"lambda *, {options}: 0" if options else "lambda: 0")).parameters
+        accepted = inspect.signature(op.forward).parameters
+        assert {name: option.default for name, option in listed.items()} == {
+            name: accepted[name].default for name in accepted.keys() - {*op.arrays, "xp", "dtype"}
+        }
+
+
+def test_cases_are_listed_with_their_options() -> None:
+    text = run("list", "cases", "--op", "alibi", "--op", "rope")[1]
+    assert re.search(r'^alibi/full +.*  \{"T": 5, "S": 7\}$', text, re.MULTILINE)
+    assert listing._params({"sections": list(range(9)), "base": 1e4}) == (
+        '{"sections": [0, 1, 2, 3, 4, 5, …], "base": 10000.0}'
+    )
+
+
 def test_listings_of_one_op() -> None:
     assert {line.split("/")[0] for line in run("list", "cases", "--op", "rope")[1].splitlines()} == {"rope"}
     assert len(run("list", "mistakes", "--op", "rope", "--op", "alibi")[1].splitlines()) == sum(
@@ -83,6 +117,8 @@ def test_listings_of_one_op() -> None:
         (["build", "--jobs", "0"], ["--jobs", "got 0", "1 or more"]),
         (["build", "--record", "--check"], ["--record"]),
         (["build", "--record", "--op", "rope"], ["--record"]),
+        (["list", "mistakes", "--profile", "f32"], ["--profile", "only with --matrix"]),
+        (["list", "ops", "--fixtures", "x"], ["--fixtures", "only with --matrix"]),
         (["list", "everything"], ["everything", "mistakes"]),
         (["verify"], ["DIR"]),
         (["bild"], ["bild"]),
