@@ -33,6 +33,8 @@ def cause(v: Verdict) -> Cause:
         return Cause("claimed, but unsupported", v.answer.detail)
     if v.answer.status in ("error", "rejected"):
         return Cause("exception", v.answer.detail)
+    if v.answer.status == "unasked":
+        return Cause("not run", v.answer.detail)
     if v.answer.status in ("crash", "hang"):
         return Cause(v.answer.status, v.answer.detail)
     if v.answer.problems:

@@ -83,7 +83,7 @@ def status(verdicts: Sequence[Verdict], strict: bool, breaches: Sequence[str] = 
     if breaches or any(v.answer.problems for v in failed):
         return PROTOCOL
     asked = [v for v in verdicts if v.status not in ("unsupported", "not claimed")]
-    if asked and all(v.answer.status in ("crash", "hang") for v in asked):
+    if asked and all(v.answer.status in ("crash", "hang", "unasked") for v in asked):
         return PROTOCOL
     return PASSED if asked and not failed else FAILED
 

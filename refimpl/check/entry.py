@@ -36,7 +36,7 @@ class Request(NamedTuple):
 class Answer(NamedTuple):
     """What came back."""
 
-    status: str  # "ok", "unsupported", "rejected" (ValueError), "error" (any other exception), "crash", "hang"
+    status: str  # "ok", "unsupported", "rejected" (ValueError), "error" (any other), "crash", "hang", "unasked"
     outputs: Mapping[str, np.ndarray] = MappingProxyType({})  # those that were asked for and are arrays
     problems: tuple[str, ...] = ()  # breaches of the protocol
     detail: str = ""  # of the exception

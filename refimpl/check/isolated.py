@@ -31,28 +31,31 @@ class Command(NamedTuple):
 def answers(chosen: Sequence[Pair], command: Command) -> Iterator[tuple[Pair, Answer]]:
     """Yield an answer for every pair: one request a profile, and of what is left more, until nothing is.
 
-    After a crash or a hang the first case without a line is asked about alone, then the others together. Raises
-    CannotStart.
+    After a crash or a hang the first case without a line is asked about alone, then the others together; answered
+    then, it is a breach all the same. Raises CannotStart.
     """
     for profile in dict.fromkeys(profile for _, profile in chosen):
         yield from _one_profile([pair for pair in chosen if pair[1] == profile], command)
 
 
 def _one_profile(left: list[Pair], command: Command) -> Iterator[tuple[Pair, Answer]]:
-    alone, fruitless, silent = False, 0, 0
+    suspect, fruitless, silent = "", 0, 0
     while left:
-        batch = left[:1] if alone or fruitless >= FRUITLESS else left
+        batch = left[:1] if suspect or fruitless >= FRUITLESS else left
         found, ended = _once(batch, command)
         silent = 0 if found else silent
+        if suspect and found:
+            command.breach(f"{suspect}; answered it alone")
         if not found and len(batch) == 1:
             found, silent = {batch[0][0].id: _blamed(ended)}, silent + 1
         fruitless += not found
         yield from ((pair, found[pair[0].id]) for pair in batch if pair[0].id in found)
         left = [pair for pair in left if pair[0].id not in found]
-        alone = len(batch) > 1
+        said = ended.detail or "ended without a line"
+        suspect = f"{said} while asked for {left[0][0].id}" if left and len(batch) > 1 else ""
         if silent == GIVE_UP:
-            detail = f"not run: the command said nothing of {GIVE_UP} cases in a row; {ended.detail}"
-            yield from ((pair, Answer(ended.status, detail=detail, printed=ended.printed)) for pair in left)
+            detail = f"the program answered nothing {GIVE_UP} times in a row; the last time it {said}"
+            yield from ((pair, Answer("unasked", detail=detail, printed=ended.printed)) for pair in left)
             return
 
 

@@ -39,6 +39,18 @@ def exits(here: Here) -> None:
     sys.exit(7)
 
 
+def exits_in_company(here: Here) -> None:
+    if len(json.loads((here.given.parent / "request.json").read_text())["cases"]) > 1:
+        os._exit(7)
+    copies(here)
+
+
+def hangs_in_company(here: Here) -> None:
+    if len(json.loads((here.given.parent / "request.json").read_text())["cases"]) > 1:
+        time.sleep(600)
+    copies(here)
+
+
 def stops(here: Here) -> None:
     sys.exit(0)
 
