@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl.check.claims import Claims, divide, held_to, load_claims
+from refimpl.check.claims import Claims, divide, held_to, known_failures, load_claims, right_results
 from refimpl.check.diagnose import CONVENTION
 from refimpl.check.run import Pair, judge_all
 from refimpl.check.verdict import Verdict
@@ -69,23 +68,18 @@ def result(claims: Claims, verdict: Verdict) -> Result:
     status, mistake = v.status, v.diagnosis.mistakes[0] if v.diagnosis and v.diagnosis.mistakes else ""
     if status not in (PASSED, SUSPICIOUS):
         status = OTHER if mistake and v.diagnosis and v.diagnosis.verdict == CONVENTION else FAILED
-    known = known_failure(claims, v)
-    reason, seen = (known["reason"], known.get("seen", "")) if known else ("", "")
-    said = surprise(v, set(known.get("results", ())) if known else set())
+    entries = known_failures(claims, v)
+    explaining = [known for known in entries if set(known.get("results", failing)) & set(failing)]
+    known = next(iter(explaining or entries), {})
+    reason, seen = known.get("reason", ""), known.get("seen", "")
+    said = surprise(v, {name for known in entries for name in right_results(known, v)})
     return Result(v.id, v.op, v.profile, status, budget, honest, failing, mistake, reason, seen, said)
 
 
-def known_failure(claims: Claims, v: Verdict) -> dict[str, Any] | None:
-    """Return the claims' entry that covers a case in a profile."""
-    covering = (known for known in claims.known if fnmatchcase(v.id, known["cases"]))
-    return next((known for known in covering if v.profile in known.get("profiles", [v.profile])), None)
-
-
-def surprise(v: Verdict, known: set[str]) -> str:
-    """Say what the claims do not. Each result that is known to fail must."""
-    passing = ", ".join(sorted(known & v.outputs.keys() - v.failing.keys()))
+def surprise(v: Verdict, passing: set[str]) -> str:
+    """Say what the claims do not. Each result that is known to fail must; passing: those that do not."""
     if passing:
-        return f"known to fail, yet passes: {passing}"
+        return f"known to fail, yet passes: {', '.join(sorted(passing))}"
     if v.status != FAILED:
         return ""
     wrong = (f"{name} {found.reason}, budget {found.budget:.3g}" for name, found in v.failing.items())

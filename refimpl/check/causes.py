@@ -29,6 +29,8 @@ def failures(verdicts: Sequence[Verdict], strict: bool) -> list[Verdict]:
 
 def cause(v: Verdict) -> Cause:
     """Return why a case failed."""
+    if v.claim:
+        return Cause("a known failure passes", v.claim)
     if v.answer.status == "unsupported":
         return Cause("claimed, but unsupported", v.answer.detail)
     if v.answer.status in ("error", "rejected"):
@@ -47,7 +49,7 @@ def cause(v: Verdict) -> Cause:
         return Cause(_unknown(v))
     if v.status == "suspicious":
         return Cause("suspicious", f"within tolerance, but over {SUSPICIOUS} × as far off as an honest run")
-    return Cause("a known failure passes", v.claim) if v.claim else Cause("wrong dtype")
+    return Cause("wrong dtype")
 
 
 def by_cause(failed: Sequence[Verdict]) -> dict[Cause, list[Verdict]]:

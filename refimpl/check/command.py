@@ -62,7 +62,7 @@ def run_check(options: Options, console: Console | None = None) -> int:
             return FAILED if print_controls(console, run_controls(chosen)) else PASSED
         if claims and (unmatched := _unmatched(claims, pack, chosen, options.ops)):
             return _end(USAGE, unmatched)
-        found = Found(_judge(chosen, ask, claims), breaches)
+        found = Found(_judge(chosen, ask, claims, options.forward), breaches)
     except FixtureError as error:
         return _end(INTEGRITY, error)
     except CannotStart as error:
@@ -85,7 +85,8 @@ def status(verdicts: Sequence[Verdict], strict: bool, breaches: Sequence[str] = 
     asked = [v for v in verdicts if v.status not in ("unsupported", "not claimed")]
     if asked and all(v.answer.status in ("crash", "hang", "unasked") for v in asked):
         return PROTOCOL
-    return PASSED if asked and not failed else FAILED
+    passed = any(v.status in ("passed", "suspicious") for v in verdicts)
+    return PASSED if passed and not failed else FAILED
 
 
 def _unmatched(claims: Claims, pack: Pack, chosen: Sequence[Pair], ops: Sequence[str]) -> ValueError | None:
@@ -96,13 +97,13 @@ def _unmatched(claims: Claims, pack: Pack, chosen: Sequence[Pair], ops: Sequence
     return None
 
 
-def _judge(chosen: Sequence[Pair], ask: Asker, claims: Claims | None) -> list[Verdict]:
+def _judge(chosen: Sequence[Pair], ask: Asker, claims: Claims | None, forward: bool) -> list[Verdict]:
     """Ask about what is claimed, and return all verdicts in the order of the pairs."""
     claimed, others = divide(claims, chosen) if claims else (list(chosen), [])
     with progress("checking", len(claimed)) as done:
         verdicts = assess_all(claimed, ask(claimed), done=lambda case: done(case.id))
     if claims:
-        verdicts = [held_to(claims, v) for v in verdicts]
+        verdicts = [held_to(claims, v, forward=forward) for v in verdicts]
     place = {(case.id, profile): i for i, (case, profile) in enumerate(chosen)}
     return sorted([*verdicts, *others], key=lambda v: place[v.id, v.profile])
 

@@ -118,7 +118,76 @@ def test_a_known_failure_may_name_its_results(claims: Any, results: Any, status:
 def test_a_crash_is_covered_only_where_no_results_are_named(claims: Any) -> None:
     for results, status in ({}, 0), ({"results": ["y"]}, 1):
         known = [{"cases": "rope/*", "reason": "no kernel"} | results]
-        assert claims({"rope": ROPE}, known, "tests.check.adapters:crashes", profiles=["f32"])[0] == status
+        ops = {"rope": ROPE, "linear": ROPE}
+        assert claims(ops, known, "tests.check.adapters:crashes", profiles=["f32"])[0] == status
+
+
+def test_known_failures_of_everything_are_no_pass(claims: Any) -> None:
+    known = [{"cases": "rope/*", "reason": "NaN"}]
+    status, text, _ = claims({"rope": ROPE}, known, "tests.check.adapters:nan")
+    assert status == 1
+    assert "NOTHING CHECKED" in text
+
+
+def test_a_breach_of_the_protocol_is_no_known_failure(claims: Any, monkeypatch: Any) -> None:
+    from tests.check import adapters
+
+    def more(op: str, params: Any, inputs: Any, want: list[str]) -> Any:
+        found = adapters.swapped(op, params, inputs, want)
+        return found | {"lse": found["y"]} if "x" in inputs and op == "rope" else found
+
+    monkeypatch.setattr(adapters, "more", more, raising=False)
+    known = [{"cases": "rope/interleaved", "reason": "swapped"}]
+    status, text, _ = claims({"rope": ROPE, "linear": ROPE}, known, "tests.check.adapters:more", profiles=["f32"])
+    assert status == 4
+    assert "lse was not asked for" in text
+
+
+@pytest.mark.parametrize(
+    ("results", "forward", "status", "said"),
+    [
+        ([["y"], ["grad.x", "grad.cos", "grad.sin"]], False, 0, "1 known failure"),
+        ([["y"], ["grad.x"]], False, 1, "rope.layout_swapped (1)"),  # two are in neither
+        ([["y"], None], False, 0, "1 known failure"),
+        ([["y"], ["grad.x"]], True, 0, "1 known failure"),  # gradients are not asked for
+    ],
+)
+def test_entries_that_match_one_case_count_together(
+    claims: Any, results: list[Any], forward: bool, status: int, said: str
+) -> None:
+    known = [
+        {"cases": "rope/interleaved", "reason": f"r{i}"} | ({"results": some} if some else {})
+        for i, some in enumerate(results)
+    ]
+    entry = "tests.check.adapters:swapped"
+    got, text, _ = claims({"rope": ROPE}, known, entry, profiles=["f32"], forward=forward)
+    assert (got, said in text) == (status, True), text
+
+
+def test_each_result_that_is_known_to_fail_must(claims: Any, monkeypatch: Any) -> None:
+    from tests.check import adapters
+
+    wrong = adapters.altered(lambda name, x: x + x.dtype.type(1) if name == "y" else x)
+    monkeypatch.setattr(adapters, "wrong_y", wrong, raising=False)
+    known = [{"cases": "*", "reason": "y", "results": ["y"]}, {"cases": "rope/inter*", "reason": "dx"}]
+    entry = "tests.check.adapters:wrong_y"
+    more = {"cases": "rope/interleaved", "reason": "sines", "results": ["grad.sin"]}
+    ops = {"rope": ROPE, "dropout": ROPE | {"gradients": False}}
+    status, text, _ = claims({"rope": ROPE}, [*known, more], entry, profiles=["f32"])
+    assert status == 1
+    assert "✗ a known failure passes  sines" in text
+    assert "FAILED  1 of" in text
+    assert claims(ops, known, entry, profiles=["f32"])[1].splitlines()[-1].startswith("NOTHING CHECKED")
+
+
+@pytest.mark.parametrize(("forward", "status"), [(True, 0), (False, 1)])
+def test_a_known_failure_is_judged_only_where_what_fails_may_have_been_asked_for(
+    claims: Any, forward: bool, status: int
+) -> None:
+    for known in ({"reason": "dx"}, {"reason": "dx", "results": ["grad.x"]}):
+        assert claims({"rope": ROPE}, [{"cases": "rope/inter*"} | known], forward=forward)[0] == status
+    known = [{"cases": "rope/inter*", "reason": "dx", "results": ["grad.x"]}]
+    assert claims({"rope": ROPE | {"gradients": False}}, known)[0] == 0
 
 
 def test_results_that_are_right_while_others_are_wrong_are_no_known_failure(claims: Any, monkeypatch: Any) -> None:
