@@ -42,7 +42,7 @@ def run_check(options: Options, console: Console | None = None) -> int:
     0 every claimed case passes · 1 a case fails, or none could be compared · 2 usage · 3 fixtures missing, changed,
     empty or fewer than claimed · 4 the implementation broke the protocol, or does not start.
     """
-    console = console or Console(highlight=False)
+    console, options = console or Console(highlight=False), options.absolute()
     breaches: list[str] = []
     try:
         require_usable(options)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import copy
 import io
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .figures import printable
+from .foreign import a_, first_line, interrupts, message, redirected, told
 
 Implementation = Callable[[str, dict[str, Any], dict[str, np.ndarray], list[str]], Mapping[str, Any]]
-CHECKER = Path(__file__).parent
 PRINTED = 2000  # characters kept of what an implementation prints in one call
 
 
@@ -45,19 +42,24 @@ class Answer(NamedTuple):
 
 
 def ask(implementation: Implementation, request: Request) -> Answer:
-    """Call an implementation on copies of the request; whatever it raises, prints or writes into ends here."""
+    """Call an implementation on copies of the request; whatever it raises, prints or writes into ends here.
+
+    Only an interrupt that was sent, Ctrl-C, goes on.
+    """
     tail = _Tail()
     stream = io.TextIOWrapper(tail, encoding="utf-8", errors="replace", write_through=True)
     arguments = copy.deepcopy(request)
     try:
-        with redirect_stdout(stream), redirect_stderr(stream), np.errstate():
+        with interrupts() as sent, redirected(stream), np.errstate():
             answer = answer_of(implementation(*arguments), request.want)
     except Unsupported as error:
-        answer = Answer("unsupported", detail=printable(error))
+        answer = Answer("unsupported", detail=message(error))
     except ValueError as error:
         answer = Answer("rejected", detail=told(error))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         answer = Answer("error", detail=told(error))
+    if sent:
+        raise KeyboardInterrupt
     return answer._replace(printed=printable(tail.kept.decode(errors="replace").strip()))
 
 
@@ -78,7 +80,7 @@ def answer_of(result: Any, want: Sequence[str]) -> Answer:
             else:
                 outputs[name] = array
         except Exception as error:
-            problems.append(f"{name} is {a_(result[name])}, which np.asarray cannot read: {_first_line(error)}")
+            problems.append(f"{name} is {a_(result[name])}, which np.asarray cannot read: {first_line(error)}")
     extra = tuple(printable(name) for name in result if name not in want)
     return Answer("ok", outputs, (*problems, *(f"{name} was not asked for" for name in extra)), extra=extra)
 
@@ -91,25 +93,3 @@ class _Tail(io.BytesIO):
     def write(self, data: Any) -> int:
         self.kept = (self.kept + bytes(data))[-PRINTED:]
         return len(data)
-
-
-def told(error: BaseException) -> str:
-    """Return the type and message of an exception, and the line of the implementation that it came from."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != CHECKER]
-    frames = [frame for frame in frames if not frame.filename.startswith("<frozen")]
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(Path.cwd())]
-    where = [f" ({_short(frame.filename)}:{frame.lineno})" for frame in (ours or frames)[-1:]]
-    return f"{type(error).__name__}: {_first_line(error)}{''.join(where)}"
-
-
-def _first_line(error: BaseException) -> str:
-    return printable((str(error).strip().splitlines() or ["no message"])[0][:300])
-
-
-def _short(filename: str) -> str:
-    path = Path(filename)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
-
-
-def a_(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"

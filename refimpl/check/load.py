@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .entry import Implementation, a_, told
+from .entry import Implementation
+from .foreign import a_, told
 
 SIGNATURE = "run(op, params, inputs, want) -> dict of arrays"
 

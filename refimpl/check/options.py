@@ -45,6 +45,14 @@ class Options(NamedTuple):
         """What is checked, in one word or line."""
         return self.entry or " ".join(self.command)
 
+    def absolute(self) -> Options:
+        """Return the same with absolute paths: an entry may change the working directory."""
+        fixtures, claims, json, junit = (
+            None if path is None else Path(path).absolute()
+            for path in (self.fixtures, self.claims, self.json, self.junit)
+        )
+        return self._replace(fixtures=fixtures, claims=claims, json=json, junit=junit)
+
 
 def require_usable(options: Options) -> None:
     """Raise ValueError for what can be seen to be wrong with the options alone."""

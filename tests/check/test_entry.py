@@ -1,6 +1,8 @@
 """Loading an entry and asking it: whatever it does is told, and nothing of it reaches the checker."""
 
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +138,56 @@ def test_exceptions_become_answers_with_their_line() -> None:
     assert asked(declines).detail == "no gradients"
 
 
-def test_ctrl_c_is_not_the_implementations_to_keep() -> None:
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
+class Own(BaseException):
+    """No Exception."""
 
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit, Own])
+def test_what_only_the_interpreter_raises_costs_one_case(raised: type[BaseException]) -> None:
+    def breaks(*_: Any) -> None:
+        raise raised("mine")
+
+    answer = asked(breaks)
+    assert (answer.status, answer.detail.partition(" (")[0]) == ("error", f"{raised.__name__}: mine")
+
+
+def test_ctrl_c_is_not_the_implementations_to_keep() -> None:
+    def interrupted(*_: Any) -> dict[str, Any]:
+        with suppress(BaseException):
+            signal.raise_signal(signal.SIGINT)
+        return {"y": 1.0, "grad.x": 1.0}
+
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         asked(interrupted)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(("kind", "status"), [(RuntimeError, "error"), (Unsupported, "unsupported")])
+def test_an_exception_that_cannot_be_written_is_told(kind: type[Exception], status: str) -> None:
+    class Mute(kind):  # type: ignore[misc, valid-type]
+        def __str__(self) -> str:
+            raise LookupError
+
+    def breaks(*_: Any) -> None:
+        raise Mute
+
+    answer = asked(breaks)
+    assert answer.status == status
+    assert "no message: its __str__ raises LookupError" in answer.detail
+
+
+def test_the_interpreters_own_streams_are_kept() -> None:
+    def closes(*_: Any) -> dict[str, Any]:
+        sys.__stdout__.close()  # type: ignore[union-attr]
+        sys.stderr = sys.__stderr__ = None  # type: ignore[misc]
+        return {"y": 1.0, "grad.x": 1.0}
+
+    before = sys.__stdout__, sys.stderr, sys.__stderr__
+    assert asked(closes).status == "ok"
+    assert (sys.__stdout__, sys.stderr, sys.__stderr__) == before
+    assert sys.__stdout__ is not None
+    assert not sys.__stdout__.closed
 
 
 def test_a_request_is_not_changed_by_what_an_implementation_writes_into() -> None:
