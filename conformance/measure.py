@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl.check.claims import Claims, divide, held_to, known_failures, load_claims, right_results
+from refimpl.check.claims import Claims, divide, load_claims
 from refimpl.check.diagnose import CONVENTION
+from refimpl.check.known import held_to, known_failures, right_results
 from refimpl.check.run import Pair, judge_all
 from refimpl.check.verdict import Verdict
 

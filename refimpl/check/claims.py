@@ -19,6 +19,8 @@ from ..fixtures.conventions import CONVENTIONS
 from ..fixtures.read import FixtureError, LoadedCase
 from ..ops import OPS
 from .entry import Answer
+from .exchange import unique
+from .figures import printable
 from .run import Pair
 from .verdict import Verdict
 
@@ -34,7 +36,7 @@ class Claims(NamedTuple):
 def load_claims(path: Path | str) -> Claims:
     """Read a claims file; ValueError says what in it is unknown."""
     try:
-        found = json.loads(Path(path).read_bytes())
+        found = _printable(json.loads(Path(path).read_bytes(), object_pairs_hook=unique))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"--claims: {path}: {error}") from None
     if wrong := canonical.validate("claims", found, "refimpl.check"):
@@ -80,42 +82,6 @@ def divide(claims: Claims, chosen: Sequence[Pair]) -> tuple[list[Pair], list[Ver
     return claimed, others
 
 
-def held_to(claims: Claims, verdict: Verdict, *, forward: bool = False) -> Verdict:
-    """Return the verdict in the light of the claims. forward: gradients, which may be what fails, were not asked for.
-
-    Entries that match one case count together. A breach of the protocol, or a case not run, is no known failure.
-    """
-    v = verdict._replace(status="failed") if verdict.status == "unsupported" else verdict
-    entries = known_failures(claims, v)
-    whole = [known for known in entries if "results" not in known]
-    if not entries or v.answer.problems or v.answer.status == "unasked":
-        return v
-    if v.answer.status != "ok":
-        return v._replace(status="known failure", claim=_said(whole)) if whole else v
-    if not whole and v.failing.keys() - {name for known in entries for name in known["results"]}:
-        return v
-    passing = [known for known in entries if right_results(known, v) and not (forward and known in whole)]
-    if passing:
-        return v._replace(status="failed", claim=_said(passing))
-    return v._replace(status="known failure", claim=_said(entries)) if v.failing else v
-
-
-def known_failures(claims: Claims, v: Verdict) -> list[dict[str, Any]]:
-    """Return the entries that match a case in a profile."""
-    matching = (known for known in claims.known if fnmatchcase(v.id, known["cases"]))
-    return [known for known in matching if v.profile in known.get("profiles", PROFILES)]
-
-
-def right_results(known: dict[str, Any], v: Verdict) -> list[str]:
-    """Return what an entry says to fail, was asked for, and is right; without `results` all must be to count."""
-    names = known.get("results", [] if v.failing else v.outputs)
-    return [name for name in names if name in v.outputs and v.outputs[name].ok]
-
-
-def _said(entries: Sequence[dict[str, Any]]) -> str:
-    return "; ".join(known["reason"] + (f" ({known['seen']})" if "seen" in known else "") for known in entries)
-
-
 def _unclaimed(claims: Claims, case: LoadedCase, profile: str) -> str | None:
     """Return why a pair is not claimed, None where it is."""
     claim = claims.ops.get(case.op)
@@ -156,3 +122,12 @@ def _require_known_names(claims: Claims) -> None:
         results = [name for op in ops for name in (*OPS[op].outputs, *(f"grad.{n}" for n in OPS[op].gradients))]
         for name in known.get("results", []):
             require_one_of("--claims: known_failures/results", name, list(dict.fromkeys(results)))
+
+
+def _printable(value: Any) -> Any:
+    """Return what a JSON file holds with all its texts printable."""
+    if isinstance(value, dict):
+        return {printable(key): _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return printable(value) if isinstance(value, str) else value

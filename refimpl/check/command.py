@@ -14,9 +14,11 @@ from ..fixtures.read import FixtureError, Pack, read
 from ..fixtures.verify import verify
 from .cache import cached
 from .causes import failures
-from .claims import Claims, divide, held_to, load_claims, require_in_pack
+from .claims import Claims, divide, load_claims, require_in_pack
 from .controls import print_controls, run_controls
+from .figures import printable
 from .junit import junit
+from .known import held_to
 from .load import EntryError
 from .options import Asker, Options, asker, require_usable
 from .process import CannotStart
@@ -113,13 +115,18 @@ def _report(found: Found, options: Options, claims: Claims | None, pack: Pack, c
     verdicts, breaches = found
     said = f", as {claims.name} claims" if claims else ""
     said += ", outputs only" if options.forward else ""
-    title = f"{options.title} against fixtures {pack.manifest['version']}{said}"
+    title = f"{printable(options.title)} against fixtures {pack.manifest['version']}{said}"
     print_report(console, verdicts, title=title, strict=options.strict, breaches=breaches)
     result = status(verdicts, options.strict, breaches)
     if options.json is not None:
         known = {"forward": options.forward, "strict": options.strict, "claims": claims.name if claims else None}
         whole = record(
-            verdicts, entry=options.title, manifest=pack.manifest, options=known, status=result, breaches=breaches
+            verdicts,
+            entry=printable(options.title),
+            manifest=pack.manifest,
+            options=known,
+            status=result,
+            breaches=breaches,
         )
         Path(options.json).write_bytes(dump(whole))
     if options.junit is not None:
@@ -128,5 +135,5 @@ def _report(found: Found, options: Options, claims: Claims | None, pack: Pack, c
 
 
 def _end(status: int, error: Exception) -> int:
-    Console(stderr=True, highlight=False).print(Text(f"refimpl check: {error}"), soft_wrap=True)
+    Console(stderr=True, highlight=False).print(Text(printable(f"refimpl check: {error}")), soft_wrap=True)
     return status

@@ -107,7 +107,7 @@ def _lines(out: Path, ids: Mapping[str, Any], finished: bool) -> tuple[dict[str,
 def _line(line: bytes, ids: Mapping[str, Any]) -> tuple[dict[str, str] | None, str]:
     """Return a line, or None and what is wrong with it."""
     try:
-        said = json.loads(line, parse_constant=_refuse)
+        said = json.loads(line, parse_constant=_refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         return None, f"not JSON: {error}"
     if wrong := canonical.validate("results", said, PACKAGE):
@@ -132,6 +132,14 @@ def _answer(out: Path, pair: Pair, lines: Sequence[Mapping[str, str]]) -> Answer
     if problems and detail and detail not in "; ".join(problems):
         problems.append(f"it says: {detail}")
     return Answer("ok", outputs, tuple(problems), detail)
+
+
+def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; ValueError where a key stands twice, of which the last would win."""
+    for i, (key, _) in enumerate(pairs):
+        if any(key == other for other, _ in pairs[:i]):
+            raise ValueError(f"{key!r} stands twice")
+    return dict(pairs)
 
 
 def _refuse(name: str) -> None:

@@ -155,6 +155,11 @@ def an_extra_field(here: Here) -> str:
     return here.line.replace('"ok"', '"ok", "budget": 0')
 
 
+def a_key_twice(here: Here) -> str:
+    copies(here)
+    return here.line.replace('"status"', '"status": "error", "status"')
+
+
 def two_lines(here: Here) -> str:
     copies(here)
     return here.line * 2

@@ -21,8 +21,10 @@ ROPE = {"profiles": ["f32", "f64"], "gradients": True, "conventions": None}
 def claims(folder: Path, tmp_path: Path) -> Any:
     """Run the command with these claims, and return its exit status, what it printed, and the JSON of its report."""
 
-    def run(claimed: Any, known: Any = (), entry: str = RIGHT, **options: Any) -> tuple[int, str, dict[str, Any]]:
-        written = {"format": 1, "implementation": {"name": "Mine", "version": "2"}, "ops": claimed}
+    def run(
+        claimed: Any, known: Any = (), entry: str = RIGHT, name: str = "Mine", **options: Any
+    ) -> tuple[int, str, dict[str, Any]]:
+        written = {"format": 1, "implementation": {"name": name, "version": "2"}, "ops": claimed}
         (tmp_path / "claims.json").write_text(json.dumps(written | {"known_failures": list(known)}))
         stream = io.StringIO()
         options = {"fixtures": folder, "claims": tmp_path / "claims.json", "json": tmp_path / "report.json"} | options
@@ -237,6 +239,27 @@ def test_a_file_that_is_no_json_is_usage(tmp_path: Path, text: str) -> None:
         load_claims(tmp_path / "claims.json")
     with pytest.raises(ValueError, match="--claims: "):
         load_claims(tmp_path / "no_such_file.json")
+
+
+def test_a_key_twice_is_usage(tmp_path: Path) -> None:
+    (tmp_path / "claims.json").write_text('{"format": 1, "format": 1}')
+    with pytest.raises(ValueError, match=r"--claims: .*'format' stands twice"):
+        load_claims(tmp_path / "claims.json")
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "\ud800", "\x00"])
+def test_texts_of_a_claims_file_are_printable(claims: Any, capsys: Any, text: str) -> None:
+    known = [{"cases": "rope/interleaved", "reason": f"r{text}", "seen": f"s{text}"}]
+    ops = {"rope": ROPE, "linear": ROPE | {"except": [{"cases": "*", "reason": f"e{text}"}]}}
+    status, told, report = claims(ops, known, "tests.check.adapters:swapped", name=f"n{text}", ops=["rope"])
+    shown = text.replace(text[0], "\ufffd")
+    assert status == 0
+    assert f"as n{shown} 2 claims" in told
+    assert report["options"]["claims"] == f"n{shown} 2"
+    assert {v["claim"] for v in report["verdicts"] if "claim" in v} >= {f"r{shown} (s{shown})"}
+    assert claims({text: ROPE})[0] == 2
+    (told + capsys.readouterr().err).encode()
+    assert text[0] not in told
 
 
 def test_fewer_cases_than_claimed_is_a_matter_of_the_fixtures(claims: Any, capsys: Any) -> None:

@@ -178,6 +178,7 @@ BREACHES = {
     "no_json_number": "results.jsonl line 1: not JSON: NaN is no JSON number",
     "no_utf8": "results.jsonl line 1: not JSON: 'utf-8' codec can't decode byte 0xff",
     "deep_json": "results.jsonl line 1: ",
+    "a_key_twice": "results.jsonl line 1: not JSON: 'status' stands twice",
     "an_extra_field": "results.jsonl line 1: the file: Additional properties are not allowed ('budget' was unexpected)",
     "stops": None,
     "moves_out": "OUT is no folder any more",
