@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import require, require_one_of
-from ..exact.profiles import PROFILES
 from ..fixtures import canonical
 from ..fixtures.conventions import CONVENTIONS
 from ..fixtures.read import FixtureError, LoadedCase

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -13,16 +12,16 @@ from rich.text import Text
 
 from .causes import Cause, by_cause, cause, failures
 from .compare import Comparison
+from .ending import ending
 from .figures import apart, plural, short
 from .table import summary
 from .tally import tallies
-from .verdict import Verdict
+from .verdict import Verdict, claimed
 
 SHOWN = 3  # cases a cause, with their figures
 LISTED = 6  # more of them by name alone
 PRINTED = 3  # last lines of what an implementation printed
 WIDE = 200  # characters of such a line
-BESIDE = ("unsupported", "known failure", "not claimed", "suspicious")
 
 
 def print_report(
@@ -31,15 +30,19 @@ def print_report(
     """Print the table, the failures by op and cause, what else broke the protocol, and the closing line."""
     console.print(Text(title, style="bold"))
     console.print(summary(tallies(verdicts, strict)))
-    for op, group in groupby(failures(verdicts, strict), key=lambda v: v.op):
-        failed, total = list(group), sum(v.op == op for v in verdicts)
+    asked = claimed(verdicts)
+    if others := [v for v in verdicts if v.status == "not claimed"]:
+        ops = plural(len({v.op for v in others}), "op")
+        _line(console, Text(f"not claimed: {plural(len(others), 'case')} of {ops}", style="dim"))
+        console.print()
+    for op, group in groupby(failures(asked, strict), key=lambda v: v.op):
+        failed, total = list(group), sum(v.op == op for v in asked)
         _line(console, Text.assemble((op, "bold"), f"  {len(failed)} of {total} fail"))
         for why, some in by_cause(failed).items():
             print_cause(console, why, some)
         console.print()
-    for breach, times in Counter(breaches).items():
-        _line(console, Text.assemble(("protocol broken", "bold red"), f"  {breach}{f' ({times} ×)' * (times > 1)}"))
-    _line(console, closing(verdicts, strict, breaches))
+    for line in ending(verdicts, strict, breaches):
+        _line(console, line)
 
 
 def plain(verdict: Verdict, width: int = 100) -> str:
@@ -67,24 +70,6 @@ def print_cause(console: Console, why: Cause, verdicts: Sequence[Verdict]) -> No
         console.print()
         listed = ", ".join(more[:LISTED]) + (", …" if len(more) > LISTED else "")
         _line(console, Text(f"… and {plural(len(more), 'more case')}: {listed}", style="dim"), 4)
-
-
-def closing(verdicts: Sequence[Verdict], strict: bool, breaches: Sequence[str] = ()) -> Text:
-    """Return the verdict in one line."""
-    failed, passed = failures(verdicts, strict), [v for v in verdicts if v.status in ("passed", "suspicious")]
-    counts = Counter(v.status for v in verdicts)
-    beside = "".join(f", {counts[status]} {status}" for status in BESIDE if counts[status])
-    if failed:
-        names = Counter(cause(v).name for v in failed)
-        causes = ", ".join(f"{name} ({n})" for name, n in names.most_common())
-        return Text.assemble(("FAILED", "bold red"), f"  {len(failed)} of {len(verdicts)}{beside}: {causes}")
-    if not passed:
-        return Text.assemble(("NOTHING CHECKED", "bold red"), f"  none of {len(verdicts)} passed or failed{beside}")
-    worst = max(passed, key=lambda v: v.budget)
-    figure = f"worst budget {short(worst.budget)} in {worst.id}, {worst.profile}"
-    if breaches:
-        return Text.assemble(("PROTOCOL BROKEN", "bold red"), f"  {len(passed)} of {len(verdicts)} passed{beside}")
-    return Text.assemble(("PASSED", "bold green"), f"  {len(passed)} of {len(verdicts)}{beside}; {figure}")
 
 
 def _print_case(console: Console, verdicts: Sequence[Verdict]) -> None:

@@ -11,12 +11,12 @@ from rich.text import Text
 from .figures import short
 from .tally import Tally
 
-RARE = {"suspicious": "yellow", "unsupported": "dim", "known": "yellow", "unclaimed": "dim"}
-HEADINGS = {"known": "known failure", "unclaimed": "not claimed"}
+RARE = {"suspicious": "yellow", "unsupported": "dim", "known": "yellow"}
+HEADINGS = {"known": "known failure"}
 
 
 def summary(rows: Sequence[Tally]) -> Table:
-    """Return the table by op and profile; what never occurs has no column."""
+    """Return the table by op and profile; what never occurs has no column, and what is not claimed no row."""
     counted = {"cases": "", "passed": "green", "failed": "bold red"} | RARE
     shown = [name for name in counted if name not in RARE or any(getattr(row, name) for row in rows)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if len(shown) > 3 else 1))
@@ -26,6 +26,8 @@ def summary(rows: Sequence[Tally]) -> Table:
         table.add_column(heading, justify="right", min_width=max(map(len, heading.split())))
     above = ""
     for row in rows:
+        if not row.cases:
+            continue
         counts = [Text(str(getattr(row, name) or "·"), style=counted[name]) for name in shown]
         op = row.op if row.op != above else ""
         table.add_row(op, row.profile, *counts, short(row.budget), short(row.honest))

@@ -16,7 +16,7 @@ class Tally(NamedTuple):
 
     op: str
     profile: str
-    cases: int
+    cases: int  # that were claimed
     passed: int
     failed: int
     suspicious: int  # of the passed ones; with --strict of the failed
@@ -46,4 +46,4 @@ def _tally(op: str, profile: str, verdicts: Sequence[Verdict], strict: bool) -> 
     budget = max((v.budget for v in verdicts if v.outputs), default=math.nan)
     honest = max((v.honest for v in verdicts if v.outputs), default=math.nan)
     beside = (of["suspicious"], of["unsupported"], of["known failure"], of["not claimed"])
-    return Tally(op, profile, len(verdicts), passed, failed, *beside, budget, honest)
+    return Tally(op, profile, len(verdicts) - of["not claimed"], passed, failed, *beside, budget, honest)

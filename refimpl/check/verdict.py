@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,11 @@ class Verdict(NamedTuple):
     @property
     def honest(self) -> float:
         return max((found.honest for found in self.outputs.values()), default=0.0)
+
+
+def claimed(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts on what was asked about."""
+    return [v for v in verdicts if v.status != "not claimed"]
 
 
 def judge(case: LoadedCase, profile: str, implementation: Implementation, *, explain: bool = True) -> Verdict:

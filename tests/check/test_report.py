@@ -85,6 +85,24 @@ def test_only_some_failures_are_shown_and_the_rest_counted(loaded: Loaded) -> No
     assert f"FAILED  {SHOWN + 9} of {SHOWN + 9}: rope.layout_swapped ({SHOWN + 9})" in text
 
 
+def test_missing_gradients_are_told_with_the_way_around_once(loaded: Loaded) -> None:
+    some = pairs([loaded["rope/interleaved"], loaded["linear/square_weight"]])
+    hint = "gradients are missing: return them (or --forward, to ask for outputs alone)"
+    outputs = adapters.altered(lambda name, x: None if name.startswith("grad.") else x)
+    assert report(judge_all(some, outputs)).splitlines().count(hint) == 1
+    gradients = adapters.altered(lambda name, x: x if name.startswith("grad.") else None)
+    assert hint not in report(judge_all(some, gradients))
+
+
+def test_breaches_in_no_case_alone_are_told_up_to_a_number(loaded: Loaded) -> None:
+    some = judge_all([(loaded["rope/interleaved"], "f32")], adapters.right)
+    text = report(some, breaches=["twice", "twice", *(f"breach {i}" for i in range(9))])
+    assert "protocol broken  twice (2 ×)" in text
+    assert "breach 6" in text
+    assert "breach 7" not in text
+    assert "… and 2 more, which --json holds" in text
+
+
 def test_markup_in_foreign_text_is_shown_as_it_is(loaded: Loaded) -> None:
     def crashes(*args: Any) -> None:
         print("[red]printed[/red]")
