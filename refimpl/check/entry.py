@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from unittest import SkipTest
 
 import numpy as np
 
@@ -17,8 +18,11 @@ Implementation = Callable[[str, dict[str, Any], dict[str, np.ndarray], list[str]
 PRINTED = 2000  # characters kept of what an implementation prints in one call
 
 
-class Unsupported(Exception):
-    """Raised by an implementation for what it does not offer; such a case is neither passed nor failed."""
+class Unsupported(SkipTest):
+    """Raised by an implementation for what it does not offer; such a case is neither passed nor failed.
+
+    pytest and unittest count a test that raises it as skipped.
+    """
 
 
 class Request(NamedTuple):

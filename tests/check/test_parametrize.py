@@ -1,5 +1,6 @@
 """`refimpl.check.cases` in somebody's test file."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,50 @@ def test_no_case_is_an_error_and_not_an_empty_list(folder: Path, wide: Path, tmp
         refimpl.check.cases(op="alibi", fixtures=folder)
     with pytest.raises(FixtureError):
         refimpl.check.cases(op="alibi", fixtures=tmp_path)
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Path:
+    ops = {"rope": {"profiles": ["f32"], "gradients": ["x"], "conventions": None}}
+    known = [{"cases": "rope/interleaved", "reason": "pairs"}]
+    written = {"format": 1, "implementation": {"name": "mine"}, "ops": ops, "known_failures": known}
+    (tmp_path / "claims.json").write_text(json.dumps(written))
+    return tmp_path / "claims.json"
+
+
+def test_claims_leave_out_what_is_not_claimed_and_know_what_fails(folder: Path, claims: Path) -> None:
+    half_split, interleaved = refimpl.check.cases(fixtures=folder, claims=claims)
+    assert half_split.want == interleaved.want == ["y", "grad.x"]
+    for case in (half_split, interleaved):
+        right = adapters.right(case.op, case.params, case.inputs, case.want)
+        swapped = adapters.swapped(case.op, case.params, case.inputs, case.want)
+        if case is half_split:
+            case.assert_matches(right)
+            case.assert_matches(swapped)  # of the same layout: nothing is swapped
+        else:
+            with pytest.raises(refimpl.check.Unsupported, match="known failure: pairs"):
+                case.assert_matches(swapped)
+            with pytest.raises(AssertionError, match="a known failure passes  pairs"):
+                case.assert_matches(right)
+    with pytest.raises(ValueError, match=r"claims: .*claims\.json claims no case of linear in f32"):
+        refimpl.check.cases(op="linear", fixtures=folder, claims=claims)
+
+
+def test_what_is_unsupported_is_skipped(folder: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+        import refimpl.check
+        from tests.check import adapters
+
+        @pytest.mark.parametrize("case", refimpl.check.cases(profile="f64", fixtures={str(folder)!r}), ids=str)
+        def test_all(case):
+            case.assert_matches(adapters.rope_only(case.op, case.params, case.inputs, case.want))
+        """
+    )
+    result = pytester.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, skipped=9)
+    result.stdout.fnmatch_lines(["*SKIPPED*: linear"])
 
 
 def test_in_a_test_file_of_its_own(folder: Path, pytester: pytest.Pytester) -> None:
