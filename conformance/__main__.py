@@ -31,14 +31,14 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(frameworks())}; default all")
     parser.add_argument("--check", action="store_true", help="compare verdicts with CONFORMANCE.md, do not write it")
     parser.add_argument("--quick", action="store_true", help=f"leave out {', '.join(SLOW)}")
-    parser.add_argument("--fixtures", type=Path, help="a built pack; default the user's cache")
+    parser.add_argument("--fixtures", type=Path, help="a built pack; default $REFIMPL_FIXTURES, or the cache")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time; default one a core")
     given = parser.parse_args()
     if unknown := sorted(set(given.names) - set(frameworks())):
         parser.error(f"NAME: {', '.join(unknown)}; allowed: {', '.join(frameworks())}")
     if given.check and not PAGE.exists():
         parser.error(f"--check: there is no {PAGE.name}; allowed: with a page that was written before")
-    pack = open_pack(given.fixtures, [])
+    pack = open_pack(given.fixtures or os.environ.get("REFIMPL_FIXTURES"), [])
     names = given.names or [name for name in frameworks() if not (given.quick and name in SLOW)]
     runs = run_all(names, pack.root, max(given.jobs, 1))
     measured = [run for run in runs if not run.missing]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from refimpl.check.claims import Claims, divide, load_claims
+from refimpl.check.command import open_pack
 from refimpl.check.diagnose import CONVENTION
 from refimpl.check.known import held_to, known_failures, right_results
 from refimpl.check.run import Pair, judge_all
 from refimpl.check.verdict import Verdict
+from refimpl.fixtures.read import Pack
 
 FOLDER = Path(__file__).parent / "claims"
 SLOW = {"jax": 9, "flax": 3, "equinox": 3, "tinygrad": 7}  # compile a program a case; the tests take one in so many
@@ -33,6 +36,11 @@ class Result(NamedTuple):
     reason: str = ""  # of the known failure
     seen: str = ""
     surprise: str = ""  # where it is not what the claims say
+
+
+def fixtures() -> Pack:
+    """Open the pack that the environment names (REFIMPL_FIXTURES), or the one in the user's cache."""
+    return open_pack(os.environ.get("REFIMPL_FIXTURES"), [])
 
 
 def frameworks() -> list[str]:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from conformance.measure import SLOW, claims_of, frameworks, measure
+from conformance.measure import SLOW, claims_of, fixtures, frameworks, measure
 from refimpl.check.claims import divide, require_in_pack
-from refimpl.check.command import open_pack
 from refimpl.check.run import Pair, pairs
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +21,7 @@ CLAIMED = [(name, op) for name in frameworks() for op in claims_of(name).ops]
 
 @pytest.fixture(scope="session")
 def chosen() -> list[Pair]:
-    return pairs(open_pack(None, []).cases)
+    return pairs(fixtures().cases)
 
 
 def surprises(adapter: Any, claims: Any, chosen: list[Pair]) -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.measure import claims_of
-from refimpl.check.command import open_pack
+from conformance.measure import claims_of, fixtures
 from refimpl.check.report import plain
 from refimpl.check.request import DTYPES
 from refimpl.check.verdict import judge
@@ -31,7 +30,7 @@ def known(reproducer: str) -> list[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def pack() -> dict[str, LoadedCase]:
-    return {case.id: case for case in open_pack(None, []).cases}
+    return {case.id: case for case in fixtures().cases}
 
 
 def adapter(framework: str) -> Callable[..., dict[str, np.ndarray]]:

@@ -14,10 +14,10 @@ F = torch.nn.functional
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
 from conformance import pytorch_formulas  # noqa: E402
+from conformance.measure import fixtures  # noqa: E402
 from conformance.pytorch import run  # noqa: E402
 from conformance.torch_arrays import to_numpy, to_torch  # noqa: E402
 from refimpl.check import Unsupported  # noqa: E402
-from refimpl.check.command import open_pack  # noqa: E402
 from refimpl.check.compare import compare  # noqa: E402
 from refimpl.check.report import plain  # noqa: E402
 from refimpl.check.request import request  # noqa: E402
@@ -39,7 +39,7 @@ MODULE = [id for id in CASES if id.startswith("multi_head_attention/one_width")]
 
 @pytest.fixture(scope="module")
 def pack() -> dict[str, LoadedCase]:
-    return {case.id: case for case in open_pack(None, []).cases}
+    return {case.id: case for case in fixtures().cases}
 
 
 @pytest.mark.parametrize(("id", "profile"), SUMS)
