@@ -18,7 +18,8 @@ from diffusers.models.normalization import RMSNorm
 from torch import Tensor
 from torch.func import functional_call
 
-from conformance.torch_arrays import Function, answer, require
+from conformance.torch_arrays import Function, answer
+from conformance.unsupported import require
 
 __version__ = diffusers.__version__
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.jax import Array, Ops, jax, jnp, no, run_op
+from conformance.jax import Array, Ops, jax, jnp, run_op
+from conformance.unsupported import no
 from refimpl.check import Unsupported
 
 import equinox as eqx  # isort: skip  # after conformance.jax, which sets JAX up
@@ -97,8 +98,7 @@ def rotary_embedding(
     interleaved: bool = True,
 ) -> Array:
     """RotaryPositionalEmbedding, which counts from 0 and turns halves: tokens are put at their positions."""
-    no(interleaved=interleaved, frequencies=None if frequencies is None else True)
-    no(attention_factor=None if attention_factor is None else True)
+    no(interleaved=interleaved, frequencies=frequencies, attention_factor=attention_factor)
     raise_for_positions(positions)
     rows = jnp.zeros((*x.shape[:-2], int(positions.max()) + 1, x.shape[-1]), x.dtype).at[..., positions, :].set(x)
     dtype = jnp.float64 if x.dtype == jnp.float64 else jnp.float32

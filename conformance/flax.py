@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.jax import Array, Ops, jnp, no, run_op
+from conformance.jax import Array, Ops, jnp, run_op
+from conformance.unsupported import no
 
 from flax import nnx  # isort: skip  # after conformance.jax, which sets JAX up
 

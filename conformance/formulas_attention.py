@@ -16,6 +16,7 @@ from torch import Tensor
 
 from conformance.formulas_frequencies import wide
 from conformance.formulas_rotary import rope
+from conformance.torch_arrays import both
 
 
 def causal_mask(*, T: int, S: int, q_offset: int) -> Tensor:
@@ -190,14 +191,6 @@ def attention(
 ) -> dict[str, Tensor]:
     visible = both(mask, q_offset, q.shape[-2], k.shape[-2])
     return attend(q, k, v, bias, sink, visible, keep, p, scale, softcap)
-
-
-def both(mask: Tensor | None, q_offset: int | None, T: int, S: int) -> Tensor | None:
-    """Return the boolean mask that keeps what mask and causality both keep."""
-    if q_offset is None:
-        return mask
-    causal = torch.arange(S) <= torch.arange(T).unsqueeze(1) + q_offset
-    return causal if mask is None else mask & causal
 
 
 def multi_head_attention(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.unsupported import no
 from refimpl.check import Unsupported
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
@@ -70,13 +71,6 @@ def _run(
     else:
         results = jax.jit(lambda rest: differentiable({}, rest)[1])(rest)
     return {name: np.asarray(results[name]) for name in want}
-
-
-def no(**options: Any) -> None:
-    """Raise Unsupported for the first option that is given."""
-    for name, value in options.items():
-        if value is not None and value is not False:
-            raise Unsupported(name)
 
 
 # door 1

@@ -16,6 +16,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from conformance.unsupported import no
 from refimpl.check import Unsupported
 
 Array = Any
@@ -63,13 +64,6 @@ def wide(dtype: Any) -> Any:
     return mx.float64 if dtype == mx.float64 else mx.float32
 
 
-def no(**options: Any) -> None:
-    """Raise Unsupported for the first option that is given."""
-    for name, value in options.items():
-        if value not in (None, False):
-            raise Unsupported(name)
-
-
 # door 1
 
 
@@ -86,7 +80,7 @@ def token_embedding(
     padding_idx: int | None = None,
     scale_grad_by_freq: bool = False,
 ) -> Array:
-    no(padding_idx=None if padding_idx is None else True, scale_grad_by_freq=scale_grad_by_freq)
+    no(padding_idx=padding_idx, scale_grad_by_freq=scale_grad_by_freq)
     y = embedding(ids, weight)
     return y * math.sqrt(weight.shape[1]) if scale_by_sqrt_width else y
 
@@ -171,8 +165,8 @@ def rotary_embedding(
     interleaved: bool = True,
 ) -> Array:
     """mx.fast.rope: one token a call, at its offset, where positions are not in a row."""
-    no(attention_factor=None if attention_factor is None else True)
-    no(frequencies=None if frequencies is None else True)  # it takes periods: 1 / f would be rounded first
+    no(attention_factor=attention_factor)
+    no(frequencies=frequencies)  # it takes periods: 1 / f would be rounded first
     if positions.ndim > 1:
         raise Unsupported("positions of more than one axis")
     given = positions.tolist()
@@ -230,7 +224,7 @@ def attention(
     scale: float | None = None,
     softcap: float | None = None,
 ) -> dict[str, Array]:
-    no(keep=None if keep is None else True, softcap=softcap)
+    no(keep=keep, softcap=softcap)
     T, S = q.shape[-2], k.shape[-2]
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     visible = mask

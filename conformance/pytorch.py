@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
-from conformance.torch_arrays import Function, answer, require
+from conformance.torch_arrays import Function, answer, both
+from conformance.unsupported import require
 
 __version__ = str(torch.__version__)
 
@@ -144,14 +145,6 @@ def attention(
     else:
         options["attn_mask"] = visible
     return {"y": F.scaled_dot_product_attention(q, k, v, **options), "lse": logsumexp(q, k, bias, visible, scale)}
-
-
-def both(mask: Tensor | None, q_offset: int | None, T: int, S: int) -> Tensor | None:
-    """Return the boolean mask that keeps what mask and causality both keep."""
-    if q_offset is None:
-        return mask
-    causal = torch.arange(S) <= torch.arange(T).unsqueeze(1) + q_offset
-    return causal if mask is None else mask & causal
 
 
 def logsumexp(q: Tensor, k: Tensor, bias: Tensor | None, keep: Tensor | None, scale: float | None) -> Tensor:

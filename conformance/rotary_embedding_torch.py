@@ -16,7 +16,8 @@ import rotary_embedding_torch as ret
 from torch import Tensor
 from torch.func import functional_call
 
-from conformance.torch_arrays import Function, answer, require
+from conformance.torch_arrays import Function, answer
+from conformance.unsupported import require
 
 __version__ = importlib.metadata.version("rotary-embedding-torch")
 

@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from conformance.unsupported import no
 from refimpl.check import Unsupported
 
 os.environ.setdefault("DEV", "CPU" if shutil.which("clang") else "PYTHON")
@@ -52,13 +53,6 @@ def to_numpy(tensor: Array) -> np.ndarray:
     if tensor.dtype == dtypes.bfloat16:
         return tensor.bitcast(dtypes.uint16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
-
-
-def no(**options: Any) -> None:
-    """Raise Unsupported for the first option that is given."""
-    for name, value in options.items():
-        if value is not None and value is not False:
-            raise Unsupported(name)
 
 
 # door 1
@@ -139,7 +133,7 @@ def attention(
     softcap: float | None = None,
 ) -> dict[str, Array]:
     """Tensor.scaled_dot_product_attention; lse, which it keeps to itself, is Tensor.logsumexp of the scores."""
-    no(sink=None if sink is None else True, keep=None if keep is None else True, scale=scale, softcap=softcap)
+    no(sink=sink, keep=keep, scale=scale, softcap=softcap)
     T, S = q.shape[-2], k.shape[-2]
     causal = None if q_offset is None else causal_mask(T, S, q_offset)
     visible = mask if causal is None else causal if mask is None else causal & mask

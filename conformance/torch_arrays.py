@@ -55,7 +55,9 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return tensor.detach().numpy()
 
 
-def require(fits: bool, what: str) -> None:
-    """Leave a case to others where a library has no such option."""
-    if not fits:
-        raise Unsupported(what)
+def both(mask: Tensor | None, q_offset: int | None, T: int, S: int) -> Tensor | None:
+    """Return the boolean mask that keeps what mask and causality both keep."""
+    if q_offset is None:
+        return mask
+    causal = torch.arange(S) <= torch.arange(T).unsqueeze(1) + q_offset
+    return causal if mask is None else mask & causal

@@ -17,7 +17,8 @@ from transformers.models.swin import modeling_swin
 from transformers.models.t5 import T5Config, modeling_t5
 from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert
 
-from conformance.torch_arrays import Function, require
+from conformance.torch_arrays import Function
+from conformance.unsupported import require
 
 
 def alibi_slopes(*, H: int, max_bias: float = 8, dtype: str = "float64") -> Tensor:

@@ -18,7 +18,8 @@ from transformers.models.olmo2 import modeling_olmo2
 from transformers.models.roberta import modeling_roberta
 from transformers.models.rt_detr import modeling_rt_detr
 
-from conformance.torch_arrays import Function, require
+from conformance.torch_arrays import Function
+from conformance.unsupported import require
 
 LONGEST = 2**12  # of the tables that DistilBERT fills entry by entry
 

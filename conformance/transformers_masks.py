@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from transformers import masking_utils
 
-from conformance.torch_arrays import Function, require
+from conformance.torch_arrays import Function
+from conformance.unsupported import require
 
 
 def of_indices(function: Callable[..., Tensor], T: int, S: int, q_offset: int, batch: int = 1) -> Tensor:

@@ -18,8 +18,9 @@ from transformers.models.pixtral import modeling_pixtral
 from transformers.models.qwen2_vl import modeling_qwen2_vl
 from transformers.models.qwen3_vl import modeling_qwen3_vl
 
-from conformance.torch_arrays import Function, require
+from conformance.torch_arrays import Function
 from conformance.transformers_frequencies import Tables, config
+from conformance.unsupported import require
 
 LONGEST = 2**16  # of the tables that GPT-J fills
 

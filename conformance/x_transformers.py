@@ -17,7 +17,8 @@ from torch import Tensor
 from torch.func import functional_call
 from x_transformers import x_transformers as xt
 
-from conformance.torch_arrays import Function, answer, require
+from conformance.torch_arrays import Function, answer
+from conformance.unsupported import require
 
 __version__ = importlib.metadata.version("x-transformers")
 
