@@ -17,9 +17,8 @@ from pathlib import Path
 from rich.console import Console
 
 from conformance import page
-from conformance.measure import SLOW, frameworks
+from conformance.measure import SLOW, fixtures, frameworks
 from conformance.processes import Run, run_all
-from refimpl.check.command import open_pack
 from refimpl.fixtures.read import Pack
 
 PAGE = Path(__file__).parents[1] / "CONFORMANCE.md"
@@ -38,7 +37,7 @@ def main() -> int:
         parser.error(f"NAME: {', '.join(unknown)}; allowed: {', '.join(frameworks())}")
     if given.check and not PAGE.exists():
         parser.error(f"--check: there is no {PAGE.name}; allowed: with a page that was written before")
-    pack = open_pack(given.fixtures or os.environ.get("REFIMPL_FIXTURES"), [])
+    pack = fixtures(given.fixtures)
     names = given.names or [name for name in frameworks() if not (given.quick and name in SLOW)]
     runs = run_all(names, pack.root, max(given.jobs, 1))
     measured = [run for run in runs if not run.missing]

@@ -38,9 +38,9 @@ class Result(NamedTuple):
     surprise: str = ""  # where it is not what the claims say
 
 
-def fixtures() -> Pack:
-    """Open the pack that the environment names (REFIMPL_FIXTURES), or the one in the user's cache."""
-    return open_pack(os.environ.get("REFIMPL_FIXTURES"), [])
+def fixtures(folder: Path | None = None) -> Pack:
+    """Open a pack: the one in this folder, else the one that REFIMPL_FIXTURES names, else that of the user's cache."""
+    return open_pack(folder or os.environ.get("REFIMPL_FIXTURES"), [])
 
 
 def frameworks() -> list[str]:
