@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float
 
+from ..attention.heads import score_scale
 from ..attention.masks import causal_mask
 from ..namespace import Array, array_namespace, device
 from ..signatures import checked
 from .gates import relu_slope, sigmoid
-from .relative import scaling, sum_to
+from .relative import sum_to
 
 
 class CopeResiduals(NamedTuple):
@@ -51,7 +52,7 @@ def cope_forward(
     """
     xp = array_namespace(q, k, table)
     T, D = q.shape[-2:]
-    logits = (q @ xp.matrix_transpose(k)) * scaling(scale, D, q)  # (*B, H, T, S)
+    logits = (q @ xp.matrix_transpose(k)) * score_scale(scale, D, q)  # (*B, H, T, S)
     keep = causal_mask(T, k.shape[-2], q_offset=q_offset, xp=xp, device=device(q))
     gates = xp.where(keep, sigmoid(logits), xp.zeros_like(logits))
     counted = xp.flip(xp.cumulative_sum(xp.flip(gates, axis=-1), axis=-1), axis=-1)
@@ -78,7 +79,7 @@ def cope_backward(
     slope = -xp.sign(apart) * relu_slope(1 - xp.abs(apart))  # (*B, H, T, S, N)
     dp = dy * (slope @ products[..., None])[..., 0]
     dgates = xp.where(keep, xp.cumulative_sum(dp, axis=-1), xp.zeros_like(dp))  # p = sum over t >= j of gates
-    dlogits = dgates * sigmoid(logits) * sigmoid(-logits) * scaling(scale, q.shape[-1], q)
+    dlogits = dgates * sigmoid(logits) * sigmoid(-logits) * score_scale(scale, q.shape[-1], q)
     dq = dproducts @ table + dlogits @ k  # products = q @ tableᵀ, logits = scale q @ kᵀ
     return dq, xp.matrix_transpose(dlogits) @ q, sum_to(xp.matrix_transpose(dproducts) @ q, 2)
 

@@ -7,7 +7,7 @@ from typing import Any
 from jaxtyping import Float, Int
 
 from ..errors import require, require_integer
-from ..namespace import Array, array_namespace, constant, device, scatter_add, unbroadcast
+from ..namespace import Array, array_namespace, device, scatter_add, unbroadcast
 
 
 def relative_positions(T: int, S: int, *, q_offset: int, xp: Any, device: Any = None) -> Int[Array, "T S"]:
@@ -35,12 +35,6 @@ def clipped_rows(relative: Int[Array, "T S"], N: int, left: int | None) -> Int[A
         left = N // 2
     require(0 <= left < N, "left", left, f"None or 0 .. {N - 1} (table has {N} rows)")
     return xp.clip(relative, -left, N - 1 - left) + left
-
-
-def scaling(scale: float | None, D: int, like: Float[Array, "..."]) -> Float[Array, ""]:
-    """Return the caller's scale, or 1/√D: attention's own, so that both parts of a score shrink alike."""
-    xp = array_namespace(like)
-    return 1 / xp.sqrt(constant(D, like=like)) if scale is None else constant(scale, like=like)
 
 
 def picked(products: Float[Array, "*B T N"], rows: Int[Array, "T S"]) -> Float[Array, "*B T S"]:

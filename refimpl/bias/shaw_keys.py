@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from jaxtyping import Float, Int
 
+from ..attention.heads import score_scale
 from ..namespace import Array, array_namespace, device
 from ..signatures import checked
-from .relative import clipped_rows, picked, picked_backward, relative_positions, scaling, sum_to
+from .relative import clipped_rows, picked, picked_backward, relative_positions, sum_to
 
 
 class ShawKeysResiduals(NamedTuple):
@@ -45,7 +46,7 @@ def shaw_keys_forward(
     T, D = q.shape[-2:]
     relative = relative_positions(T, S, q_offset=q_offset, xp=xp, device=device(q))
     rows = clipped_rows(relative, table.shape[0], left)  # (T, S)
-    y = picked(q @ xp.matrix_transpose(table), rows) * scaling(scale, D, q)
+    y = picked(q @ xp.matrix_transpose(table), rows) * score_scale(scale, D, q)
     return y, ShawKeysResiduals(q, table, rows, scale)
 
 
@@ -60,6 +61,6 @@ def shaw_keys_backward(
     """
     xp = array_namespace(dy)
     q, table, rows, scale = residuals
-    dpicked = dy * scaling(scale, q.shape[-1], q)  # y = scale picked(q @ tableᵀ, rows)
+    dpicked = dy * score_scale(scale, q.shape[-1], q)  # y = scale picked(q @ tableᵀ, rows)
     dproducts = picked_backward(dpicked, rows, table.shape[0])
     return dproducts @ table, sum_to(xp.matrix_transpose(dproducts) @ q, 2)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from jaxtyping import Float, Int
 
+from ..attention.heads import score_scale
 from ..errors import require
 from ..namespace import Array, array_namespace, device
 from ..signatures import checked
-from .relative import picked, picked_backward, scaling, sum_to
+from .relative import picked, picked_backward, sum_to
 
 
 class TransformerXlBiasResiduals(NamedTuple):
@@ -60,7 +61,7 @@ def transformer_xl_bias_forward(
     keys = xp.permute_dims(xp.reshape(r @ w_r, (L, H, D)), (1, 0, 2))  # (H, L, D)
     content = u[:, None, :] @ xp.matrix_transpose(k)  # (*B, H, 1, S)
     position = picked((q + v[:, None, :]) @ xp.matrix_transpose(keys), rows)  # (*B, H, T, S)
-    y = (content + position) * scaling(scale, D, q)
+    y = (content + position) * score_scale(scale, D, q)
     return y, TransformerXlBiasResiduals(q, k, r, w_r, u, v, keys, rows, scale)
 
 
@@ -77,7 +78,7 @@ def transformer_xl_bias_backward(
     xp = array_namespace(dy)
     q, k, r, w_r, u, v, keys, rows, scale = residuals
     H, _, D = q.shape[-3:]
-    dy = dy * scaling(scale, D, q)  # y = scale (content + position)
+    dy = dy * score_scale(scale, D, q)  # y = scale (content + position)
     columns = xp.sum(dy, axis=-2, keepdims=True)  # (*B, H, 1, S)
     dk = xp.matrix_transpose(columns) * u[:, None, :]  # content = u @ kᵀ
     du = sum_to((columns @ k)[..., 0, :], 2)

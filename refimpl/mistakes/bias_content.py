@@ -48,8 +48,8 @@ def _scale_of_one(scale: float | None, D: int, like: Array) -> Array:
 
 
 def _unscaled() -> Pair:
-    forward = rewired(shaw_keys_forward, scaling=_no_scale)
-    return {"forward": forward, "backward": rewired(shaw_keys_backward, scaling=_no_scale)}
+    forward = rewired(shaw_keys_forward, score_scale=_no_scale)
+    return {"forward": forward, "backward": rewired(shaw_keys_backward, score_scale=_no_scale)}
 
 
 def _scaled_as_one() -> Pair:

@@ -26,8 +26,8 @@ def _all(T: int, S: int, *, q_offset: int, xp: Any, device: Any = None) -> Array
 
 
 def _gates_unscaled() -> Pair:
-    forward = rewired(cope_forward, scaling=_no_scale)
-    return {"forward": forward, "backward": rewired(cope_backward, scaling=_no_scale)}
+    forward = rewired(cope_forward, score_scale=_no_scale)
+    return {"forward": forward, "backward": rewired(cope_backward, score_scale=_no_scale)}
 
 
 def _over_root_of_width(x: Array, D: int) -> Array:
