@@ -18,7 +18,7 @@ from ..fixtures.conventions import CONVENTIONS
 from ..fixtures.read import FixtureError, LoadedCase
 from ..ops import OPS
 from .entry import Answer
-from .exchange import unique
+from .exchange import PACKAGE, unique
 from .figures import printable
 from .run import Pair
 from .verdict import Verdict
@@ -38,7 +38,7 @@ def load_claims(path: Path | str) -> Claims:
         found = _printable(json.loads(Path(path).read_bytes(), object_pairs_hook=unique))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"--claims: {path}: {error}") from None
-    if wrong := canonical.validate("claims", found, "refimpl.check"):
+    if wrong := canonical.validate("claims", found, PACKAGE):
         raise ValueError(f"--claims: {path}: {wrong}")
     claims = Claims(
         " ".join(found["implementation"][key] for key in ("name", "version") if key in found["implementation"]),

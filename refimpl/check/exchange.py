@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..fixtures import canonical
 from .entry import Answer, Request
 from .figures import printable
-from .request import request
+from .request import request, wanted
 from .run import Pair
 from .tensors import Unreadable, read_regular, read_tensors, write_tensors
 
@@ -121,8 +121,8 @@ def _answer(out: Path, pair: Pair, lines: Sequence[Mapping[str, str]]) -> Answer
     problems = [f"results.jsonl has {len(lines)} lines for it"] if len(lines) > 1 else []
     if status != "ok":
         return Answer(status, problems=tuple(problems), detail=detail)
-    case, profile = pair
-    want, name = request(case, profile).want, f"{stem(case.id)}.safetensors"
+    case, _ = pair
+    want, name = wanted(case), f"{stem(case.id)}.safetensors"
     try:
         outputs, others = read_tensors(out / name, want, sum(array.size for array in case.expected.values()))
     except Unreadable as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import safetensors
 
+from ..fixtures.regular import open_regular
 from ..fixtures.tensors import dump
 from .figures import printable, size
 
@@ -75,19 +75,14 @@ def read_regular(path: Path, most: int, describe: Callable[[bytes], str] = lambd
 
     Raises Unreadable, for a longer file with what `describe` says of its start.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise Unreadable(f"{_kind(path.lstat().st_mode)}, want a regular file")
-        descriptor = os.open(path, flags)
+        file = open_regular(path)
     except OSError as error:
         raise Unreadable("missing" if isinstance(error, FileNotFoundError) else error.strerror or "?") from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable(f"{_kind(status.st_mode)}, want a regular file")
-        if status.st_size > most:
-            said = f"{size(status.st_size)}, where {size(most)} are more than enough: not read"
+    with file:
+        length = os.fstat(file.fileno()).st_size
+        if length > most:
+            said = f"{size(length)}, where {size(most)} are more than enough: not read"
             raise Unreadable(said + describe(file.read(8 + HEADER)))
         return file.read(most)
 
@@ -113,8 +108,3 @@ def _shapes(start: bytes) -> str:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return ""
     return f"; its header lists {printable(', '.join(shapes))[:200]}"
-
-
-def _kind(mode: int) -> str:
-    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
-    return kinds.get(stat.S_IFMT(mode), "a special file")
