@@ -14,6 +14,7 @@ from typing import Any
 
 from refimpl.figures import draw
 from refimpl.fixtures.errors import Refused
+from refimpl.fixtures.place import replace
 
 from .gallery import NAMES, entry
 from .page import html_page
@@ -77,16 +78,6 @@ def picture(figure: Any, kind: str) -> bytes:
         else:
             FigureCanvasSVG(figure).print_svg(buffer, metadata=KINDS[kind])
     return buffer.getvalue()
-
-
-def replace(path: Path, data: bytes) -> None:
-    """Write a file beside its place, and rename it: whoever reads sees the old one or the new one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        new.write_bytes(data)
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _require_writable(out: Path) -> None:
